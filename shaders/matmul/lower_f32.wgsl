@@ -15,16 +15,14 @@ struct Weights {
 // With load `i`: a part of one line, or an element of each.
 fn weighed(w: Weights, i: u32, v: vec4<f32>, is_across: u32) -> Weights {
     let m = abs(v);
-    if is_across == 1u {
-        return Weights(w.sums + m, max(w.tops, m));
+    var sums = m;
+    var tops = m;
+    if is_across == 0u {
+        let of_line = vec4<u32>(0u, 1u, 2u, 3u) == vec4<u32>(i);
+        sums = select(vec4<f32>(), vec4<f32>((m.x + m.y) + (m.z + m.w)), of_line);
+        tops = select(vec4<f32>(), vec4<f32>(max(max(m.x, m.y), max(m.z, m.w))), of_line);
     }
-    let of_line = vec4<u32>(0u, 1u, 2u, 3u) == vec4<u32>(i);
-    let sum = (m.x + m.y) + (m.z + m.w);
-    let top = max(max(m.x, m.y), max(m.z, m.w));
-    return Weights(
-        w.sums + select(vec4<f32>(), vec4<f32>(sum), of_line),
-        max(w.tops, select(vec4<f32>(), vec4<f32>(top), of_line)),
-    );
+    return Weights(w.sums + sums, max(w.tops, tops));
 }
 
 // Flags the tile if a line has too few large elements for sums to make up for the bit that two f16 lack; between barriers.

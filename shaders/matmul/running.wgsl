@@ -1,9 +1,9 @@
 // Part of the kernels of tiles on matrix units whose operands become f16 on their way into workgroup memory: each is multiplied by a power of two, so that the largest magnitude of the tile's lines up to here lies in [2^14, 2^15).
 // Where later parts have larger ones, sums are scaled to match. Elements that f16 has no room for flag the tile, which another kernel computes.
-// Bindings: flags, one for each tile.
+// Bindings: out_1, a flag for each tile.
 // Requires: Params, loaded, RANGE, magnitude, misfit, scaled (units_bf16.wgsl and its like), partial_sums, LOADS, SIDE.
 
-@group(0) @binding(4) var<storage, read_write> flags: array<u32>;
+@group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 
 // By what an operand is multiplied, and the bits of the least magnitude above 0 that f16 has room for then.
 struct Scale {
@@ -58,21 +58,21 @@ fn scales_of_step() -> Scales {
     );
     let before = tops;
     let now = vec2<u32>(of_all);
-    if all(now <= before) {
-        return Scales(scales.a, scales.b, 1.0);
+    scales.sums = 1.0;
+    if any(now > before) {
+        tops = max(before, now);
+        first_tops = select(first_tops, tops, first_tops == vec2<u32>());
+        let growth = tops - first_tops;
+        // Infinity and NaN, magnitudes whose f16 would be of subnormals, too much growth.
+        let fit = (tops < vec2<u32>(255u)) & ((tops > vec2<u32>(RANGE)) | (tops == vec2<u32>()));
+        if !all(fit) || growth.x + growth.y > MOST_GROWTH {
+            misfits |= 0x8000u;
+        }
+        // As long as one operand was 0, so are the sums.
+        let step = select(tops - before, vec2<u32>(), before == vec2<u32>());
+        let less = min(step.x + step.y, 126u);
+        scales = Scales(scale_of(tops.x), scale_of(tops.y), bitcast<f32>((127u - less) << 23u));
     }
-    tops = max(before, now);
-    first_tops = select(first_tops, tops, first_tops == vec2<u32>());
-    let growth = tops - first_tops;
-    // Infinity and NaN, magnitudes whose f16 would be of subnormals, too much growth.
-    let fit = (tops < vec2<u32>(255u)) & ((tops > vec2<u32>(RANGE)) | (tops == vec2<u32>()));
-    if !all(fit) || growth.x + growth.y > MOST_GROWTH {
-        misfits |= 0x8000u;
-    }
-    // As long as one operand was 0, so are the sums.
-    let step = select(tops - before, vec2<u32>(), before == vec2<u32>());
-    let less = min(step.x + step.y, 126u);
-    scales = Scales(scale_of(tops.x), scale_of(tops.y), bitcast<f32>((127u - less) << 23u));
     return scales;
 }
 
@@ -91,7 +91,7 @@ fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
     let flagged = partial_sums[0].x + partial_sums[1].x + partial_sums[2].x + partial_sums[3].x > 0.0;
     workgroupBarrier();
     if live && lid == 0u {
-        flags[(at.z * params.tiles_m + at.x) * params.tiles_n + at.y] = select(0u, 1u, flagged);
+        out_1[(at.z * params.tiles_m + at.x) * params.tiles_n + at.y] = select(0u, 1u, flagged);
     }
     return live && !flagged;
 }

@@ -1,5 +1,5 @@
 // Computes: a batch of products of f32 matrices in 64 x 64 tiles of the output, by matrix units that multiply f16: each element becomes two f16 on its way into workgroup memory, the lower one 2^11 times as large, and of four products three count. 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32.
-// Bindings: params, a, b, out (declared by the operand and output parts), flags.
+// Bindings: params, a, b, out (declared by the operand and output parts), out_1.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
 // Requires: tile_at, computes; running.wgsl, units_f32.wgsl and lower_f32.wgsl; cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), strips.wgsl.
 // Accuracy: (n / 16 + 48) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype.

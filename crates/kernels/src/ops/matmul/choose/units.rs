@@ -46,10 +46,12 @@ pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<
         }
     }
     let few = FEW_LINES[usize::from(dtype == DType::F32)];
-    if lines > few && p.k >= SCALED_DEPTH[two] && work >= SCALED_WORK[two] {
-        if let Some(scaled) = Scaled::paying(p, dtype, ability) {
-            return Some((Choice::Scaled(scaled), few));
-        }
+    if lines > few
+        && p.k >= SCALED_DEPTH[two]
+        && work >= SCALED_WORK[two]
+        && let Some(scaled) = Scaled::paying(p, dtype, ability)
+    {
+        return Some((Choice::Scaled(scaled), few));
     }
     let pays = lines >= PACKED_LINES && p.k >= PACKED_DEPTH && work >= PACKED_WORK;
     let packed = if pays { packed() } else { None };
