@@ -8,12 +8,19 @@ pub(crate) fn is_for_matrix_units(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 7] = [
+pub(crate) const FILES: [&str; 14] = [
     "attention/matrix.wgsl",
     "enable/cooperative_matrix.wgsl",
     "matmul/cooperative.wgsl",
+    "matmul/flagged_parts.wgsl",
+    "matmul/lower_f32.wgsl",
+    "matmul/running.wgsl",
     "matmul/split_lines.wgsl",
     "matmul/tile_cooperative.wgsl",
     "matmul/tile_cooperative_64.wgsl",
+    "matmul/tile_pieces.wgsl",
     "matmul/tile_split.wgsl",
+    "matmul/units_bf16.wgsl",
+    "matmul/units_f16.wgsl",
+    "matmul/units_f32.wgsl",
 ];

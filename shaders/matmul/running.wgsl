@@ -35,8 +35,8 @@ fn observe(next_a: ptr<function, array<loaded, LOADS>>, next_b: ptr<function, ar
         top = max(top, vec2<u32>(magnitude((*next_a)[i]), magnitude((*next_b)[i])));
     }
     top = top >> vec2<u32>(23u);
-    // Seldom: others know already.
-    if subgroupAny(top.x > tops.x || top.y > tops.y) {
+    // Seldom: others know already, once all have written.
+    if subgroupAny(top.x > tops.x || top.y > tops.y || all(tops == vec2<u32>())) {
         let of_all = subgroupMax(top);
         if lid % 32u == 0u {
             // Exponents are exact in f32.

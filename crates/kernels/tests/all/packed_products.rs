@@ -198,6 +198,13 @@ fn cases() -> Vec<Case> {
         lines(N, |_, k| if k % 7 == 0 { -0.0 } else { normal(r) }),
         true,
     );
+    let from = |first: usize, k: usize, x: f64| if k < first { 0.0 } else { x };
+    add(
+        "zeros up to the middle",
+        lines(M, |_, k| from(K / 3, k, normal(r))),
+        lines(N, |_, k| from(K / 2, k, normal(r))),
+        true,
+    );
     all
 }
 

@@ -80,6 +80,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matrix units, which the software device has: the unit tests of products run every way",
     ),
     ("matmul/tile_cooperative_64.wgsl", "likewise"),
+    ("matmul/tile_pieces.wgsl", "likewise"),
     ("matmul/tile_split.wgsl", "likewise"),
     (
         "matmul/tile_wide.wgsl",
