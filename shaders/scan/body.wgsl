@@ -25,11 +25,14 @@ struct Before {
     total: acc,
 }
 
-// Each of four combined with those before it.
+// Each of four combined with those before it. Loops, because compilers put every function in where it is called: the logarithm in
+// forty places took a browser's software adapter more than a minute for one kernel, of which its process died.
 fn through(x: acc4) -> acc4 {
-    let second = combine(x[0], x[1]);
-    let third = combine(second, x[2]);
-    return acc4(x[0], second, third, combine(third, x[3]));
+    var all = x;
+    for (var i = 1u; i < 4u; i++) {
+        all[i] = combine(all[i - 1u], all[i]);
+    }
+    return all;
 }
 
 // Vector v of a lane is number v * LANES + lane of its tile; these are the totals of a lane's vectors. Element n of the row's own
@@ -91,7 +94,10 @@ fn before_vectors(first: u32, lane: u32, totals: acc4) -> Before {
 
 // What a lane writes for four neighbours.
 fn results(before: acc, x: acc4) -> acc4 {
-    var all = acc4(combine(before, x[0]), combine(before, x[1]), combine(before, x[2]), combine(before, x[3]));
+    var all = x;
+    for (var i = 0u; i < 4u; i++) {
+        all[i] = combine(before, all[i]);
+    }
     if EXCLUSIVE {
         all = acc4(before, all[0], all[1], all[2]);
     }
