@@ -14,14 +14,16 @@ override WG: u32 = 128u;
 // Blocks of 16 elements of a key, at most 8; blocks of 16 columns of a subgroup, at most 4.
 override KEY_BLOCKS: u32 = 8u;
 override VALUE_BLOCKS: u32 = 4u;
-// Vectors of workgroup memory: of queries; then of keys and values.
-override LEN: u32 = 2176u;
+// Vectors of workgroup memory: of queries; then of keys and values, or of one of both at a time.
+override LEN: u32 = 1088u;
+override SHARED: bool = true;
 
 // Blocks of 16 rows of a subgroup: 1 or 2.
 override ROW_BLOCKS: u32 = 2u;
 
 override ROWS: u32 = WG / 4u * ROW_BLOCKS;
 const KEYS: u32 = 32u;
+override STAGED_ROWS: u32 = min(ROWS, KEYS);
 // A row's first weights are up to 2^FIRST, and none is above 2^MOST, which f16 holds.
 const FIRST: f32 = 7.0;
 const MOST: f32 = 15.0;
@@ -32,7 +34,7 @@ const LN_2: f32 = 0.693147181;
 // Rows of vectors, with one or two more against bank conflicts.
 override KEY_PITCH: u32 = KEY_BLOCKS * 4u + 2u;
 override VALUE_PITCH: u32 = VALUE_BLOCKS * 8u + 2u;
-override VALUES_FROM: u32 = KEYS * KEY_PITCH;
+override VALUES_FROM: u32 = select(KEYS * KEY_PITCH, 0u, SHARED);
 const SCORE_PITCH: u32 = KEYS / 4u + 1u;
 const WEIGHT_PITCH: u32 = KEYS / 4u + 2u;
 // Invocations of a row, and vectors of its scores that each has: 2 and 4, or 4 and 2.
@@ -73,6 +75,14 @@ fn values_at(key: u32, block: u32) -> coop_mat16x16<f16, B> {
 fn weights_at(row: u32, key: u32) -> coop_mat16x16<f16, A> {
     let at = row * WEIGHT_PITCH + key / 4u;
     return coopLoadT<coop_mat16x16<f16, A>>(&tile_weights[at], WEIGHT_PITCH);
+}
+
+// Puts the keys of a tile into workgroup memory, of which an invocation has these.
+fn put_keys(keys: ptr<function, array<Four, MOST_LOADS>>, lid: u32, factor: f32) {
+    for (var i = 0u; i < KEY_LOADS; i++) {
+        let n = lid + i * WG;
+        tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = as_halves((*keys)[i], factor);
+    }
 }
 
 // Scales a row's sums of one block of columns.
@@ -121,16 +131,9 @@ fn main(
     let own_scores = row * SCORE_PITCH + side * VECTORS;
     let own_weights = row * WEIGHT_PITCH + side * VECTORS;
 
-    for (var i = 0u; i < ROW_BLOCKS * KEY_BLOCKS; i++) {
-        let n = lid + i * WG;
-        let line = n / (KEY_BLOCKS * 4u);
-        let vector = n % (KEY_BLOCKS * 4u);
-        tile_all[line * KEY_PITCH + vector] = as_halves(query_vector(query_base(share, share.row0 + line), vector), factors.query);
-    }
     if lid < 4u {
         tile_grown[lid] = 0u;
     }
-    workgroupBarrier();
     var q00 = coop_mat16x16<f16, A>();
     var q01 = coop_mat16x16<f16, A>();
     var q02 = coop_mat16x16<f16, A>();
@@ -147,50 +150,111 @@ fn main(
     var q15 = coop_mat16x16<f16, A>();
     var q16 = coop_mat16x16<f16, A>();
     var q17 = coop_mat16x16<f16, A>();
-    q00 = queries_at(rows, 0u);
-    if ROW_BLOCKS > 1u {
-        q10 = queries_at(rows + 16u, 0u);
-    }
-    if KEY_BLOCKS > 1u {
-        q01 = queries_at(rows, 1u);
-        if ROW_BLOCKS > 1u {
-            q11 = queries_at(rows + 16u, 1u);
+    // Queries go through the memory of keys and values, as many at a time as it has room for.
+    for (var from_row = 0u; from_row < ROWS; from_row += STAGED_ROWS) {
+        workgroupBarrier();
+        for (var n = lid; n < STAGED_ROWS * KEY_BLOCKS * 4u; n += WG) {
+            let line = n / (KEY_BLOCKS * 4u);
+            let vector = n % (KEY_BLOCKS * 4u);
+            tile_all[line * KEY_PITCH + vector] = as_halves(query_vector(query_base(share, share.row0 + from_row + line), vector), factors.query);
         }
-    }
-    if KEY_BLOCKS > 2u {
-        q02 = queries_at(rows, 2u);
-        if ROW_BLOCKS > 1u {
-            q12 = queries_at(rows + 16u, 2u);
+        workgroupBarrier();
+        // Matrices are loaded by all subgroups, and kept by those whose rows these are.
+        let own = rows / STAGED_ROWS * STAGED_ROWS == from_row;
+        let line = rows % STAGED_ROWS;
+        let n00 = queries_at(line, 0u);
+        if own {
+            q00 = n00;
         }
-    }
-    if KEY_BLOCKS > 3u {
-        q03 = queries_at(rows, 3u);
         if ROW_BLOCKS > 1u {
-            q13 = queries_at(rows + 16u, 3u);
+            let n10 = queries_at(line + 16u, 0u);
+            if own {
+                q10 = n10;
+            }
         }
-    }
-    if KEY_BLOCKS > 4u {
-        q04 = queries_at(rows, 4u);
-        if ROW_BLOCKS > 1u {
-            q14 = queries_at(rows + 16u, 4u);
+        if KEY_BLOCKS > 1u {
+            let n01 = queries_at(line, 1u);
+            if own {
+                q01 = n01;
+            }
+            if ROW_BLOCKS > 1u {
+                let n11 = queries_at(line + 16u, 1u);
+                if own {
+                    q11 = n11;
+                }
+            }
         }
-    }
-    if KEY_BLOCKS > 5u {
-        q05 = queries_at(rows, 5u);
-        if ROW_BLOCKS > 1u {
-            q15 = queries_at(rows + 16u, 5u);
+        if KEY_BLOCKS > 2u {
+            let n02 = queries_at(line, 2u);
+            if own {
+                q02 = n02;
+            }
+            if ROW_BLOCKS > 1u {
+                let n12 = queries_at(line + 16u, 2u);
+                if own {
+                    q12 = n12;
+                }
+            }
         }
-    }
-    if KEY_BLOCKS > 6u {
-        q06 = queries_at(rows, 6u);
-        if ROW_BLOCKS > 1u {
-            q16 = queries_at(rows + 16u, 6u);
+        if KEY_BLOCKS > 3u {
+            let n03 = queries_at(line, 3u);
+            if own {
+                q03 = n03;
+            }
+            if ROW_BLOCKS > 1u {
+                let n13 = queries_at(line + 16u, 3u);
+                if own {
+                    q13 = n13;
+                }
+            }
         }
-    }
-    if KEY_BLOCKS > 7u {
-        q07 = queries_at(rows, 7u);
-        if ROW_BLOCKS > 1u {
-            q17 = queries_at(rows + 16u, 7u);
+        if KEY_BLOCKS > 4u {
+            let n04 = queries_at(line, 4u);
+            if own {
+                q04 = n04;
+            }
+            if ROW_BLOCKS > 1u {
+                let n14 = queries_at(line + 16u, 4u);
+                if own {
+                    q14 = n14;
+                }
+            }
+        }
+        if KEY_BLOCKS > 5u {
+            let n05 = queries_at(line, 5u);
+            if own {
+                q05 = n05;
+            }
+            if ROW_BLOCKS > 1u {
+                let n15 = queries_at(line + 16u, 5u);
+                if own {
+                    q15 = n15;
+                }
+            }
+        }
+        if KEY_BLOCKS > 6u {
+            let n06 = queries_at(line, 6u);
+            if own {
+                q06 = n06;
+            }
+            if ROW_BLOCKS > 1u {
+                let n16 = queries_at(line + 16u, 6u);
+                if own {
+                    q16 = n16;
+                }
+            }
+        }
+        if KEY_BLOCKS > 7u {
+            let n07 = queries_at(line, 7u);
+            if own {
+                q07 = n07;
+            }
+            if ROW_BLOCKS > 1u {
+                let n17 = queries_at(line + 16u, 7u);
+                if own {
+                    q17 = n17;
+                }
+            }
         }
     }
     var o00 = coop_mat16x16<f32, C>();
@@ -209,10 +273,7 @@ fn main(
         next_keys[i] = key_vector(k_base, share.keys.x + n / (KEY_BLOCKS * 4u), n % (KEY_BLOCKS * 4u));
     }
     workgroupBarrier();
-    for (var i = 0u; i < KEY_LOADS; i++) {
-        let n = lid + i * WG;
-        tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = as_halves(next_keys[i], factors.key);
-    }
+    put_keys(&next_keys, lid, factors.key);
     workgroupBarrier();
 
     var top = -inf_f32();
@@ -296,9 +357,8 @@ fn main(
         workgroupBarrier();
 
         // Nobody needs these keys any more, nor the values before these.
-        for (var i = 0u; i < KEY_LOADS; i++) {
-            let n = lid + i * WG;
-            tile_all[n / (KEY_BLOCKS * 4u) * KEY_PITCH + n % (KEY_BLOCKS * 4u)] = as_halves(next_keys[i], factors.key);
+        if !SHARED {
+            put_keys(&next_keys, lid, factors.key);
         }
         for (var i = 0u; i < VALUE_LOADS; i++) {
             let n = lid + i * WG;
@@ -443,6 +503,11 @@ fn main(
                     o13 = coopMultiplyAdd(w1, v3, o13);
                 }
             }
+        }
+        if SHARED {
+            workgroupBarrier();
+            put_keys(&next_keys, lid, factors.key);
+            workgroupBarrier();
         }
     }
 

@@ -74,6 +74,10 @@ impl Cooperative {
     }
 }
 
+/// Workgroup memory of all workgroups that a processor runs at a time: 48 KiB on an H100 by NVIDIA's Vulkan driver, though it has
+/// 228. A workgroup of more than half of that has a processor for itself, which may take twice as long.
+pub(crate) const PROCESSOR_BYTES: u32 = 49_152;
+
 /// Workgroups that keep a device of this kind busy. Those of a discrete GPU fill 132 multiprocessors with 2,048 invocations.
 const fn busy_groups(kind: AdapterKind) -> u64 {
     match kind {

@@ -232,6 +232,7 @@ pub(super) fn kernel(
             ("KEY_BLOCKS", matrix.key_blocks),
             ("VALUE_BLOCKS", matrix.value_blocks),
             ("LEN", matrix.len()),
+            ("SHARED", u32::from(matrix.shared())),
         ],
         Form::Tile(tile) => &[
             ("ROWS", tile.rows),

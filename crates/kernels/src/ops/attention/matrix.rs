@@ -1,7 +1,7 @@
 //! [`Matrix`]: attention of f16 and bf16 on matrix units.
 
 use super::form::Problem;
-use crate::limits::ability::{Ability, Cooperative};
+use crate::limits::ability::{Ability, Cooperative, PROCESSOR_BYTES};
 
 /// `attention/matrix.wgsl`: pairs of subgroups of 32, each with 16 or 32 rows by 32 keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +44,41 @@ impl Matrix {
         self.invocations / 4 * self.row_blocks
     }
 
-    /// Vectors of workgroup memory: of queries; then of keys and values. Each line has two more against bank conflicts.
-    pub(super) fn len(self) -> u32 {
-        let (key, value) = (4 * self.key_blocks + 2, 8 * self.value_blocks + 2);
-        (self.rows() * key).max(Self::KEYS * (key + value))
+    /// Whether keys and values take turns in workgroup memory: where less than two workgroups of a processor would have room for
+    /// both.
+    pub(super) const fn shared(self) -> bool {
+        self.bytes_with(Self::KEYS * (self.key_pitch() + self.value_pitch())) > PROCESSOR_BYTES / 2
     }
 
-    pub(super) fn workgroup_bytes(self) -> u32 {
-        // Those; scores in f32 and weights in f16, whose lines have one and two vectors more; two words.
+    /// Vectors of workgroup memory for keys and values.
+    pub(super) const fn len(self) -> u32 {
+        let (key, value) = (self.key_pitch(), self.value_pitch());
+        let line = match (self.shared(), key > value) {
+            (false, _) => key + value,
+            (true, true) => key,
+            (true, false) => value,
+        };
+        Self::KEYS * line
+    }
+
+    /// Vectors of a key or value, of which each has two more against bank conflicts.
+    const fn key_pitch(self) -> u32 {
+        4 * self.key_blocks + 2
+    }
+
+    const fn value_pitch(self) -> u32 {
+        8 * self.value_blocks + 2
+    }
+
+    pub(super) const fn workgroup_bytes(self) -> u32 {
+        self.bytes_with(self.len())
+    }
+
+    /// With so many vectors of keys and values.
+    const fn bytes_with(self, len: u32) -> u32 {
+        // Those; scores in f32 and weights in f16, whose lines have one and two vectors more; four words.
         let line = 16 * (Self::KEYS / 4 + 1) + 8 * (Self::KEYS / 4 + 2);
-        8 * self.len() + self.rows() * line + 16
+        8 * len + self.rows() * line + 16
     }
 
     pub(super) fn fits(ability: &Ability) -> bool {
