@@ -41,7 +41,8 @@ use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 /// A cache of [`DType::I8`] keeps each key and value (the elements of one head at one position) as integers from -127 to 127 and
 /// a factor in f32, the greatest magnitude of its elements divided by 127. An element then is off by 1/254 of that magnitude at
 /// most. Elements that are NaN or infinite make all of their key or value NaN. It takes `D + 4` bytes in place of the `4 · D` of
-/// f32 or `2 · D` of f16. Attention reads the integers and factors as they are, and computes in f32.
+/// f32 or `2 · D` of f16. Attention reads the integers and factors as they are, and computes in f32. A write is one dispatch for
+/// keys and one for values, as of floats: the kernel that stores them finds the factors and rounds.
 #[derive(Debug)]
 pub struct KvSlots {
     keys: Stored,

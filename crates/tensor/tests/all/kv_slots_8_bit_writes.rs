@@ -118,7 +118,8 @@ fn a_write_takes_a_dispatch_for_keys_and_one_for_values() {
     for dtype in [DType::F32, DType::I8] {
         let mut cache = cache(&device, 2, 9, dtype);
         let at = cache.positions(&indices(&device, &[5, 0])).unwrap();
-        Tensor::evaluate_all(&[&prompt, &token]).unwrap();
+        prompt.eval_blocking().unwrap();
+        token.eval_blocking().unwrap();
         let before = dispatches(&device);
         cache.write(0, 0, &prompt, &prompt).unwrap();
         assert_eq!(dispatches(&device) - before, 2, "{dtype}");
