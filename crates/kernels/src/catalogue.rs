@@ -10,7 +10,7 @@ use crate::ops::elementwise::{
 };
 use crate::ops::{
     arg_reduce, attention, conv, grid_sample, index, linalg, matmul, norm, numerics, pad, pool,
-    quantised, random, reduce, resize, rope, scan, softmax, sort,
+    quantised, quantize_rows, random, reduce, resize, rope, scan, softmax, sort,
 };
 use crate::run::error::KernelError;
 use crate::source::candidate::{Candidate, Variant};
@@ -35,6 +35,7 @@ fn candidates() -> Vec<Candidate> {
     all.extend(softmax::variants());
     all.extend(norm::variants());
     all.extend(rope::variants());
+    all.extend(quantize_rows::variants());
     all.extend(attention::variants());
     all.extend(linalg::variants());
     all.extend(matmul::variants());

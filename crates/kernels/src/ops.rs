@@ -14,6 +14,7 @@ pub(crate) mod numerics;
 pub(crate) mod pad;
 pub(crate) mod pool;
 pub(crate) mod quantised;
+pub(crate) mod quantize_rows;
 pub(crate) mod random;
 pub(crate) mod reduce;
 pub(crate) mod resize;

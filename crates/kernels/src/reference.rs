@@ -14,6 +14,7 @@ pub mod matmul;
 pub mod movement;
 pub mod norm;
 pub mod pool;
+pub mod quantize_rows;
 pub mod random;
 pub mod reduce;
 pub mod resize;

@@ -6,11 +6,9 @@
 mod stored;
 
 use ziggurat_core::DType;
-use ziggurat_kernels::Scatter;
 
 use stored::{Stored, attention, factors};
 
-use crate::kv_cache::put;
 use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 
 /// Keys `[slots, heads, capacity, D]` and values `[slots, heads, capacity, Dv]` of sequences that begin, grow and end
@@ -43,7 +41,8 @@ use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 /// A cache of [`DType::I8`] keeps each key and value (the elements of one head at one position) as integers from -127 to 127 and
 /// a factor in f32, the greatest magnitude of its elements divided by 127. An element then is off by 1/254 of that magnitude at
 /// most. Elements that are NaN or infinite make all of their key or value NaN. It takes `D + 4` bytes in place of the `4 · D` of
-/// f32 or `2 · D` of f16. Attention reads the integers and factors as they are, and computes in f32.
+/// f32 or `2 · D` of f16. Attention reads the integers and factors as they are, and computes in f32. A write is one dispatch for
+/// keys and one for values, as of floats: the kernel that stores them finds the factors and rounds.
 #[derive(Debug)]
 pub struct KvSlots {
     keys: Stored,
@@ -165,14 +164,10 @@ impl KvSlots {
         let mut ready = Vec::new();
         for (name, new, all) in [("keys", keys, &self.keys), ("values", values, &self.values)] {
             all.check_fits(OP, name, new, |dims| (dims[0], dims[2]) = (1, count))?;
-            for (new, all) in all.encoded(new)? {
-                let place = all.narrow(0, slot, 1)?.narrow(2, start, count)?;
-                new.stored()?;
-                ready.push((new, place));
-            }
+            ready.push((all.ready(new)?, all.part(slot, start, count)?));
         }
         for (new, place) in &ready {
-            put(OP, new.stored()?, place)?;
+            place.write(OP, new)?;
         }
         Ok(())
     }
@@ -219,7 +214,7 @@ impl KvSlots {
             .mul(&last)?
             .add(&base)?;
         let lengths = positions.add(1)?;
-        Tensor::evaluate_all(&[&places, &lengths])?;
+        Tensor::evaluate_all(&[&positions, &places, &lengths])?;
         Ok(SlotPositions {
             positions,
             lengths,
@@ -244,15 +239,12 @@ impl KvSlots {
         let mut ready = Vec::new();
         for (name, new, all) in [("keys", keys, &self.keys), ("values", values, &self.values)] {
             all.check_fits(OP, name, new, |dims| dims[2] = 1)?;
-            for (new, all) in all.encoded(new)? {
-                let new = new.squeeze_axis(2)?;
-                new.stored()?;
-                ready.push((new, all));
-            }
+            ready.push((all.ready(new)?, all));
         }
         let executor = self.device().executor();
         if executor.is_capturing() {
-            let views = ready.iter().map(|(_, all)| all.stored());
+            let memory = ready.iter().flat_map(|(_, all)| all.memory());
+            let views = memory.map(Tensor::stored);
             let views = views.collect::<Result<Vec<_>, _>>()?;
             capture::cache_memory(OP, std::ptr::from_ref(&*self.owner).addr(), &views)?;
         }
@@ -260,10 +252,10 @@ impl KvSlots {
         let checks = self.device().index_checks();
         let checked = checks.record(executor, OP, places, &self.extents())?;
         for (new, all) in ready {
-            let _completion = executor
-                .scatter_nd(Scatter::Set, new.stored()?, places, all.stored()?)
-                .map_err(|error| Error::from_kernel(OP, error))?;
-            checked.of(all.clone())?;
+            all.write_each(OP, &new, at)?;
+            for memory in all.memory() {
+                checked.of(memory.clone())?;
+            }
         }
         Ok(())
     }

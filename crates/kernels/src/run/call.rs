@@ -224,6 +224,9 @@ pub enum CallKind {
         /// What the words are.
         table: BlockShape,
     },
+    /// [`Executor::quantize_rows`](crate::Executor::quantize_rows): the rows; positions if they are given. Integers go to the
+    /// output, factors to the second one.
+    QuantizeRows,
     /// [`Executor::attention`](crate::Executor::attention): the queries; keys, values; a mask and lengths, or none;
     /// the factors of keys and values, or none.
     Attention {
@@ -341,6 +344,7 @@ impl Call {
             CallKind::QuantizedLinear { .. } => "quantized_linear",
             CallKind::Dequantize { .. } => "dequantize",
             CallKind::QuantizedEmbedding { .. } => "quantized_embedding",
+            CallKind::QuantizeRows => "quantize_rows",
             CallKind::Attention { .. } => "attention",
             CallKind::Conv { axes, .. } => Direction::Forward.op(*axes),
             CallKind::ConvTranspose { axes, .. } => Direction::Transposed.op(*axes),
@@ -358,7 +362,7 @@ impl Call {
         match &self.kind {
             CallKind::Softmax { axis, .. } => rows(shape.dims().get(*axis).copied().unwrap_or(1)),
             CallKind::Norm { axes, .. } => rows(shape.dims().iter().rev().take(*axes).product()),
-            CallKind::Rope { .. } => 2,
+            CallKind::Rope { .. } | CallKind::QuantizeRows => 2,
             _ => 1,
         }
     }
@@ -381,6 +385,7 @@ impl Call {
                 | CallKind::QuantizedLinear { .. }
                 | CallKind::Dequantize { .. }
                 | CallKind::QuantizedEmbedding { .. }
+                | CallKind::QuantizeRows
                 | CallKind::Attention { .. }
                 | CallKind::Conv { .. }
                 | CallKind::ConvTranspose { .. }
@@ -392,7 +397,10 @@ impl Call {
     pub const fn writes_expressions(&self) -> bool {
         !matches!(
             self.kind,
-            CallKind::VarMean { .. } | CallKind::Search { .. } | CallKind::Attention { .. }
+            CallKind::VarMean { .. }
+                | CallKind::Search { .. }
+                | CallKind::QuantizeRows
+                | CallKind::Attention { .. }
         )
     }
 }

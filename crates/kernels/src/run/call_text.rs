@@ -132,6 +132,7 @@ impl Call {
             CallKind::QuantizedEmbedding { table } => {
                 format!("quantized_embedding {}", blocks(table))
             }
+            CallKind::QuantizeRows => "quantize_rows".to_owned(),
             CallKind::Attention { options } => attention(options),
             CallKind::Conv { axes, options: o } => format!(
                 "conv axes={axes} stride={} begin={} end={} dilation={} groups={} same={}",
@@ -216,6 +217,7 @@ impl Call {
             "quantized_embedding" => CallKind::QuantizedEmbedding {
                 table: words.blocks()?,
             },
+            "quantize_rows" => CallKind::QuantizeRows,
             "attention" => CallKind::Attention {
                 options: AttentionOptions {
                     scale: words.float("scale")?.get(),

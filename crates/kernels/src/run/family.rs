@@ -3,7 +3,9 @@
 //! A call points to its family, and nothing else names all of them: a program contains the ops whose calls it makes, and no
 //! others. In a browser, where programs are downloaded, that is a good part of them.
 
-use crate::ops::{arg_reduce, attention, conv, matmul, norm, quantised, reduce, rope, softmax};
+use crate::ops::{
+    arg_reduce, attention, conv, matmul, norm, quantised, quantize_rows, reduce, rope, softmax,
+};
 use crate::run::call::{Call, CallKind};
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -97,6 +99,11 @@ static QUANTIZED_EMBEDDING: Family = family!(
     |p| quantised::plan_embedding(p, table),
     |exec, ends| quantised::run_embedding(exec, ends, table)
 );
+static QUANTIZE_ROWS: Family = family!(
+    CallKind::QuantizeRows,
+    |p| quantize_rows::plan(p),
+    |exec, ends| quantize_rows::run_parts(exec, ends)
+);
 static ATTENTION: Family = family!(
     CallKind::Attention { options },
     |p| attention::plan(p, options),
@@ -132,6 +139,7 @@ impl Family {
             CallKind::QuantizedLinear { .. } => &QUANTIZED_LINEAR,
             CallKind::Dequantize { .. } => &DEQUANTIZE,
             CallKind::QuantizedEmbedding { .. } => &QUANTIZED_EMBEDDING,
+            CallKind::QuantizeRows => &QUANTIZE_ROWS,
             CallKind::Attention { .. } => &ATTENTION,
             CallKind::Conv { .. } => &CONV,
             CallKind::ConvTranspose { .. } => &CONV_TRANSPOSE,

@@ -258,6 +258,13 @@ impl<'a> Planner<'a> {
         self.bind(Place::Out, self.ends.out, true)
     }
 
+    /// As [`Self::raw_out`], for the second output.
+    pub(crate) fn raw_also(&self) -> Result<Option<Bound>, KernelError> {
+        let also = self.ends.also;
+        also.map(|out| self.bind(Place::Also, out, true))
+            .transpose()
+    }
+
     /// Memory between steps, as a kernel writes it.
     pub(crate) fn scratch(&mut self, shape: Shape, dtype: DType) -> Result<Bound, KernelError> {
         let bytes = (shape.len() as u64)

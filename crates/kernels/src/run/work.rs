@@ -47,6 +47,7 @@ impl Call {
             CallKind::Softmax { .. } => read.saturating_mul(FUNCTION + 3),
             CallKind::Norm { .. } => read.saturating_mul(6),
             CallKind::Rope { .. } => read.saturating_mul(3),
+            CallKind::QuantizeRows => read.saturating_mul(4),
             CallKind::Matmul { .. } | CallKind::QuantizedLinear { .. } => {
                 made.saturating_mul(2).saturating_mul(extent(first, 0))
             }

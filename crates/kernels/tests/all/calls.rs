@@ -156,6 +156,11 @@ fn cases(exec: &Executor) -> Vec<Case> {
         first: words(),
         ..case(rows, &[1], &[], &[5, 512])
     });
+    all.push(Case {
+        out: view(exec, &[2, 3, 5, 8], DType::I8),
+        also: Some(view(exec, &[2, 3, 5, 1], DType::F32)),
+        ..case(Call::new(CallKind::QuantizeRows), &[2, 3, 5, 8], &[], &[5])
+    });
     let at = || view(exec, &[5], DType::I32);
     all.push(Case {
         out: at(),

@@ -58,6 +58,7 @@ mod packed_products;
 mod pool;
 mod prologue;
 mod quantised;
+mod quantize_rows;
 mod random;
 mod reduce;
 mod reduce_statistics;

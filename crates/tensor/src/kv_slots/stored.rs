@@ -1,14 +1,11 @@
 //! [`Stored`]: keys or values as a cache keeps them, as floats or in 8 bits; and attention to them.
 
 use ziggurat_core::DType;
+use ziggurat_kernels::Scatter;
 
-use crate::kv_cache::check_fits;
+use super::SlotPositions;
+use crate::kv_cache::{check_fits, put};
 use crate::{Attention, Device, Error, Tensor};
-
-/// The greatest magnitude of an integer.
-const MOST: f32 = 127.0;
-/// What elements are at least divided by, times 127: those that are smaller become 0.
-const LEAST: f32 = 1e-30;
 
 /// Factors of integers for keys and values of these slots, heads and positions: f32 `[slots, heads, capacity, 2]`, of a key, then of
 /// its value.
@@ -60,17 +57,70 @@ impl Stored {
         Err(Error::dtype(op, text))
     }
 
-    /// What is to be written for floats `[.., D]`, each with the memory that it goes to.
-    pub(super) fn encoded(&self, new: &Tensor) -> Result<Vec<(Tensor, &Tensor)>, Error> {
-        let Some(factors) = &self.factors else {
-            return Ok(vec![(new.to_dtype(self.numbers.dtype())?, &self.numbers)]);
+    /// `count` positions of a slot, from one on.
+    pub(super) fn part(&self, slot: usize, start: usize, count: usize) -> Result<Self, Error> {
+        let part = |all: &Tensor| all.narrow(0, slot, 1)?.narrow(2, start, count);
+        Ok(Self {
+            numbers: part(&self.numbers)?,
+            factors: self.factors.as_ref().map(part).transpose()?,
+        })
+    }
+
+    /// Floats as they are to be written, in memory: of the cache's dtype, but integers are made where they are written.
+    pub(super) fn ready(&self, new: &Tensor) -> Result<Tensor, Error> {
+        let new = match self.factors {
+            None => new.to_dtype(self.numbers.dtype())?,
+            Some(_) => new.clone(),
         };
-        let new = new.to_dtype(DType::F32)?;
-        // NaN stays, whatever it is compared with.
-        let greatest = new.abs()?.amax([-1], true)?.maximum(LEAST)?;
-        let factor = greatest.div(MOST)?;
-        let numbers = new.div(&factor)?.round()?.to_dtype(DType::I8)?;
-        Ok(vec![(numbers, &self.numbers), (factor, factors)])
+        new.stored()?;
+        Ok(new)
+    }
+
+    /// All memory that is written.
+    pub(super) fn memory(&self) -> impl Iterator<Item = &Tensor> {
+        std::iter::once(&self.numbers).chain(&self.factors)
+    }
+
+    /// Writes what is ready to all positions, one for each.
+    pub(super) fn write(&self, op: &'static str, new: &Tensor) -> Result<(), Error> {
+        match &self.factors {
+            None => put(op, new.stored()?, &self.numbers),
+            Some(factors) => self.quantize(op, new, None, factors),
+        }
+    }
+
+    /// Writes what is ready, of each slot at its position.
+    pub(super) fn write_each(
+        &self,
+        op: &'static str,
+        new: &Tensor,
+        at: &SlotPositions,
+    ) -> Result<(), Error> {
+        if let Some(factors) = &self.factors {
+            return self.quantize(op, new, Some(&at.positions), factors);
+        }
+        let (new, all) = (new.squeeze_axis(2)?, self.numbers.stored()?);
+        let executor = self.numbers.device().executor();
+        let _completion = executor
+            .scatter_nd(Scatter::Set, new.stored()?, at.places.stored()?, all)
+            .map_err(|error| Error::from_kernel(op, error))?;
+        Ok(())
+    }
+
+    fn quantize(
+        &self,
+        op: &'static str,
+        new: &Tensor,
+        positions: Option<&Tensor>,
+        factors: &Tensor,
+    ) -> Result<(), Error> {
+        let positions = positions.map(Tensor::stored).transpose()?;
+        let (numbers, factors) = (self.numbers.stored()?, factors.stored()?);
+        let executor = self.numbers.device().executor();
+        let _completion = executor
+            .quantize_rows(new.stored()?, positions, numbers, factors)
+            .map_err(|error| Error::from_kernel(op, error))?;
+        Ok(())
     }
 }
 

@@ -58,6 +58,7 @@ mod index;
 mod kernel_debug;
 mod kv_slots;
 mod kv_slots_8_bit;
+mod kv_slots_8_bit_writes;
 mod kv_slots_any;
 mod lazy;
 mod linalg;

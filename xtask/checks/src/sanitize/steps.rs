@@ -69,6 +69,7 @@ const FORMS: &[&str] = &[
     "quantised::products::a_product_is_written_through",
     "quantised::products::every_part_of_the_kernels_runs",
     "quantised::products::rows_are_written_through",
+    "quantize_rows::every_dtype_and_form",
     "matmul::floats_may_be_written_wider",
     "non_finite::nans_and",
     "random::words_are",

@@ -64,6 +64,7 @@ fn calls() -> Vec<Call> {
             blocks,
             rows: [1, 2],
         }),
+        Call::new(CallKind::QuantizeRows),
         Call::new(CallKind::Attention {
             options: AttentionOptions {
                 scale: 0.1,

@@ -94,6 +94,11 @@ pub(crate) const CALLS: &[Call] = calls! {
     "quantized_linear": |exec, any| exec.quantized_linear(&any.view(), &blocks(any)?, &any.view());
     "dequantize": |exec, any| exec.dequantize(&blocks(any)?, &any.view());
     "quantized_embedding": |exec, any| exec.quantized_embedding(&any.index(), &blocks(any)?, &any.view());
+    "quantize_rows": |exec, any| {
+        let (positions, is_given) = (any.index(), any.flag());
+        let (numbers, factors) = (any.mostly(DType::I8), any.mostly(DType::F32));
+        exec.quantize_rows(&any.view(), is_given.then_some(&positions), &numbers, &factors)
+    };
     "conv": |exec, any| { let bias = any.vector(); exec.conv(&any.view(), &any.view(), any.flag().then_some(&bias), &any.conv(), &any.view()) };
     "conv_transpose": |exec, any| {
         let conv = any.conv();

@@ -230,6 +230,11 @@ pub(crate) const CALLS: &[Call] = calls! {
         let dtype = any.float();
         exec.quantized_embedding(&indices, &table, &any.out(dtype, &[&named[..], &[k]].concat()))
     };
+    "quantize_rows" finite: |exec, any| {
+        let (dtype, dims) = (any.float(), any.full(4..=4));
+        let (numbers, factors) = (any.out(DType::I8, &dims), any.out(DType::F32, &with(&dims, 3, 1)));
+        exec.quantize_rows(&any.sized(dtype, &dims), None, &numbers, &factors)
+    };
     "conv" finite: |exec, any| dimensions!(exec, any, conv);
     "conv_transpose" finite: |exec, any| dimensions!(exec, any, conv_transpose);
     "fold" finite: |exec, any| dimensions!(exec, any, fold);

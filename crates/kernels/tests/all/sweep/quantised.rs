@@ -1,6 +1,7 @@
 //! Products with blocks, and rows of them. The blocks are always the same; their numbers are exact in every float dtype.
 
 use ziggurat_kernels::core::f16;
+use ziggurat_kernels::reference::quantize_rows::quantize;
 use ziggurat_kernels::{BlockFormat, BlockShape, Blocks, DType, Executor, KernelError};
 
 use crate::expect;
@@ -36,6 +37,10 @@ fn matrix(exec: &Executor, rows: usize) -> Result<Blocks, KernelError> {
 pub(crate) fn cases() -> Vec<Case> {
     let mut all = vec![product(), decoded()];
     all.extend([DType::I32, DType::U32].map(embedding));
+    for len in [7, 8] {
+        all.push(rows_in_order(len));
+        all.extend([DType::I32, DType::U32].map(|index| rows_by_position(len, index)));
+    }
     all
 }
 
@@ -127,5 +132,87 @@ fn embedding(index: DType) -> Case {
                     .map(Expected::exact)
             };
             g.values[0].iter().flat_map(row).collect()
+        })
+}
+
+/// Integers and factors of rows, one behind the other.
+fn quantized(rows: &[f64], len: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+    rows.chunks(len).map(quantize).unzip()
+}
+
+/// Rows that fill words, or end within one.
+fn rows_in_order(len: usize) -> Case {
+    Case::new("quantize_rows", FLOATS)
+        .form(format!("in order, {len} of a row or any"))
+        .reads(any())
+        .writes(&[Rule::Is(DType::I8), Rule::Is(DType::F32)])
+        .extents(move |kind| -> Fit {
+            let dims = match kind {
+                Kind::Views => [3, 2, 5, len],
+                Kind::Scalar => return Err("rows have four axes"),
+                Kind::Empty => [2, 3, 0, len],
+                Kind::Hollow => [0, 3, 2, len],
+                Kind::Ones => [1; 4],
+                Kind::Size(n) if len == 7 => [1, 2, 2, n],
+                Kind::Size(n) => [1, 2, n, len],
+            };
+            let [outer @ .., _] = dims;
+            fit(&[&dims], &[&dims, &[&outer[..], &[1]].concat()])
+        })
+        .call(|exec, a, out| exec.quantize_rows(&a[0], None, &out[0], &out[1]))
+        .gives_all(|g| {
+            let (numbers, factors) = quantized(&g.values[0], g.dims[0][3].max(1));
+            vec![expect::exact(&numbers.concat()), expect::exact(&factors)]
+        })
+}
+
+/// What stands where nothing is written.
+const BEFORE: [f64; 2] = [-3.0, 0.5];
+
+fn rows_by_position(len: usize, index: DType) -> Case {
+    const CAPACITY: usize = 4;
+    Case::new("quantize_rows", FLOATS)
+        .form(format!("by position in {index}, {len} of a row"))
+        .reads(any())
+        .reads_as(
+            Rule::Is(index),
+            &[],
+            each(|dtype, rng| {
+                let wild = if dtype == DType::I32 { -9.0 } else { 0.0 };
+                rng.pick(&[0.0, 1.0, 3.0, 4.0, 2e9, wild])
+            }),
+        )
+        .writes(&[Rule::Is(DType::I8), Rule::Is(DType::F32)])
+        .extents(move |kind| -> Fit {
+            let [batch, heads] = match kind {
+                Kind::Views => [5, 3],
+                Kind::Scalar => return Err("rows have four axes"),
+                Kind::Empty => [2, 0],
+                Kind::Hollow => [0, 2],
+                Kind::Ones => [1, 1],
+                Kind::Size(n) => [n, 1],
+            };
+            let all = |len| [batch, heads, CAPACITY, len];
+            fit(&[&[batch, heads, 1, len], &[batch]], &[&all(len), &all(1)])
+        })
+        .call(|exec, a, out| {
+            for (out, before) in out.iter().zip(BEFORE) {
+                let _filled = exec.fill(out, before)?;
+            }
+            exec.quantize_rows(&a[0], Some(&a[1]), &out[0], &out[1])
+        })
+        .gives_all(move |g| {
+            let (numbers, factors) = quantized(&g.values[0], len);
+            let mut all = [len, 1]
+                .map(|len| vec![BEFORE[usize::from(len == 1)]; CAPACITY * len * factors.len()]);
+            let heads = g.dims[0][1];
+            for (row, (numbers, factor)) in numbers.iter().zip(&factors).enumerate() {
+                let at = g.values[1][row / heads];
+                let at = if at < 0.0 { at + CAPACITY as f64 } else { at };
+                let at = row * CAPACITY + at.clamp(0.0, CAPACITY as f64 - 1.0) as usize;
+                all[0][at * len..][..len].copy_from_slice(numbers);
+                all[1][at] = *factor;
+            }
+            all.map(|values| expect::exact(&values)).into()
         })
 }
