@@ -13,9 +13,8 @@ fn bits(tensor: &Tensor) -> Vec<u32> {
 }
 
 /// The first `count` values of a slot, each seen by a query that sees nothing else.
-fn values(cache: &KvSlots, slot: usize, [count, key_dim]: [usize; 2]) -> Tensor {
-    let device = Device::from_executor(common::device().executor());
-    let queries = Tensor::zeros(&device, [1, HEADS, count, key_dim], DType::F32).unwrap();
+fn values(device: &Device, cache: &KvSlots, slot: usize, [count, key_dim]: [usize; 2]) -> Tensor {
+    let queries = Tensor::zeros(device, [1, HEADS, count, key_dim], DType::F32).unwrap();
     let options = Attention {
         causal: true,
         left_window: Some(0),
@@ -60,7 +59,7 @@ fn what_is_kept_is_that_of_the_ops_one_by_one() {
             let turned = turned.permute([0, 2, 1, 3]).unwrap();
             for (start, new) in [(0, &prompt), (3, &turned)] {
                 cache.write(1, start, new, new).unwrap();
-                let seen = values(&cache, 1, [start + 9, dim]);
+                let seen = values(&device, &cache, 1, [start + 9, dim]);
                 let seen = seen.narrow(2, start, 9).unwrap();
                 let expected = bits(&kept(&new.to_dtype(DType::F32).unwrap()));
                 assert_eq!(bits(&seen), expected, "{dtype} {dim} {start}");
@@ -102,7 +101,7 @@ fn a_long_prompt_is_kept() {
     let keys = rows(&device, 1, [1, HEADS, 2999, 4], DType::F32);
     let new = rows(&device, 2, [1, HEADS, 2999, 20], DType::F32);
     cache.write(0, 0, &keys, &new).unwrap();
-    let seen = values(&cache, 0, [2999, 4]);
+    let seen = values(&device, &cache, 0, [2999, 4]);
     // Keys that are not finite are seen too.
     let odd = kept(&keys).sum([-1], true).unwrap().mul(0.0).unwrap();
     let expected = kept(&new).add(&odd).unwrap();
@@ -147,7 +146,7 @@ fn positions_out_of_range_are_found_and_stay_in_their_slots() {
         let at = cache.positions(&indices(&device, &[7, -2, -9])).unwrap();
         cache.write_each(&at, &one, &one).unwrap();
         for (slot, to) in [3, 2, 0].into_iter().enumerate() {
-            let seen = values(&cache, slot, [4, 4]);
+            let seen = values(&device, &cache, slot, [4, 4]);
             if checked {
                 let error = seen.to_vec_blocking::<f32>().unwrap_err().to_string();
                 let wanted = "KvSlots::write_each: the index 7 at position [0, 0, 2]";
