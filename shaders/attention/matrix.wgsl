@@ -16,6 +16,7 @@ override KEY_BLOCKS: u32 = 8u;
 override VALUE_BLOCKS: u32 = 4u;
 // Vectors of workgroup memory: of queries; then of keys and values, or of one of both at a time.
 override LEN: u32 = 1088u;
+// Whether keys and values take turns there: two workgroups of a processor may then have room where otherwise one has.
 override SHARED: bool = true;
 
 // Blocks of 16 rows of a subgroup: 1 or 2.
@@ -23,6 +24,7 @@ override ROW_BLOCKS: u32 = 2u;
 
 override ROWS: u32 = WG / 4u * ROW_BLOCKS;
 const KEYS: u32 = 32u;
+// Rows of queries that the memory of as many keys holds.
 override STAGED_ROWS: u32 = min(ROWS, KEYS);
 // A row's first weights are up to 2^FIRST, and none is above 2^MOST, which f16 holds.
 const FIRST: f32 = 7.0;

@@ -53,8 +53,8 @@ impl Tile {
     pub(crate) const COOPERATIVE_64_BY_32: Self = Self::of(TileKind::Cooperative, 64, 64, 32);
     /// Of f32 by the same units.
     pub(crate) const SPLIT: Self = Self::of(TileKind::Split, 64, 64, 16);
-    /// The same for outputs of few tiles, whose operands are not packed first. Its workgroup memory is 24 KiB to the byte: on an
-    /// H100 four bytes more take twice as long.
+    /// The same for outputs of few tiles, whose operands are not packed first. Its workgroup memory is half of
+    /// `PROCESSOR_BYTES` to the byte: on an H100 four bytes more take twice as long.
     pub(crate) const PIECES: Self = Self::of(TileKind::Pieces, 64, 64, 32);
 
     /// What a device takes that can, for outputs of few tiles.

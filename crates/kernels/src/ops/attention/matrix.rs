@@ -102,6 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn two_workgroups_share_a_processor() {
+        for dim in [32, 64, 96, 128] {
+            let [Some(many), Some(few)] = Matrix::all(&problem(1000, 1000, dim)) else {
+                panic!("{dim} is a head of matrix units");
+            };
+            assert_eq!((many.shared(), few.shared()), (dim > 64, false), "{dim}");
+            for matrix in [many, few] {
+                assert!(matrix.workgroup_bytes() <= PROCESSOR_BYTES / 2, "{dim}");
+            }
+        }
+    }
+
+    #[test]
     fn matrix_units_take_16_bits_of_up_to_128_elements() {
         fn form(p: &Problem, ability: &Ability) -> Form {
             ways(p, ability).default

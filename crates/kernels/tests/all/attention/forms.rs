@@ -158,11 +158,18 @@ fn every_way_of_few_rows_agrees_with_the_reference() {
     }
 }
 
-/// Scores that grow from tile to tile, so that sums are scaled; what is NaN or infinite among keys that are seen and hidden.
 #[test]
 fn matrix_units_scale_sums_and_leave_out_what_is_hidden() {
+    // Keys and values each with memory of their own, and in turns in the same.
+    for dim in [64, 128] {
+        growing_scores(dim);
+    }
+}
+
+/// Scores that grow from tile to tile, so that sums are scaled; what is NaN or infinite among keys that are seen and hidden.
+fn growing_scores(dim: usize) {
     let exec = common::matrix_executor();
-    let [rows, keys, dim] = [70, 160, 64];
+    let [rows, keys] = [70, 160];
     let q: Vec<f64> = (0..rows * dim)
         .map(|i| {
             if i % dim == 0 {
