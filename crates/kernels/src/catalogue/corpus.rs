@@ -1,6 +1,6 @@
 //! Fused graphs for the catalogue: fused kernels are without number, so these stand for them in every check.
 //!
-//! For each dtype one graph calls every op that exists for it, once over dense operands and once over strides; the others
+//! For each dtype a few graphs call every op that exists for it, once over dense operands and once over strides; the others
 //! are small and show one thing each: in place, several outputs, mixed dtypes, many strided operands.
 
 use ziggurat_core::DType;
@@ -204,24 +204,47 @@ fn between(
     })
 }
 
-/// Every op of a dtype, one after the other.
-fn every_op(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
+/// The most functions that one graph of [`every_op`] calls. Drivers inline them all, each up to four times: Chromium's
+/// software adapter loses its device on a kernel of every function at once.
+const FUNCTIONS: usize = 8;
+
+/// Every op of a dtype: graphs that call functions one after the other, then one of conditions and one of casts.
+fn every_op(dtype: DType, access: Access) -> Result<Vec<Sketch>, KernelError> {
+    let unary = (Unary::ALL.iter())
+        .filter(|op| op.spec().dtypes.contains(&dtype))
+        .map(|op| FusedOp::Unary(*op));
+    let binary = (Binary::ALL.iter())
+        .filter(|op| op.spec().dtypes.contains(&dtype))
+        .map(|op| FusedOp::Binary(*op));
+    let functions: Vec<FusedOp> = unary.chain(binary).collect();
+    let mut all = (functions.chunks(FUNCTIONS))
+        .map(|some| called(dtype, access, some))
+        .collect::<Result<Vec<_>, _>>()?;
+    all.push(conditions(dtype, access)?);
+    all.push(casts(dtype, access)?);
+    Ok(all)
+}
+
+/// Functions one after the other, the second operand by turns an input and a scalar.
+fn called(dtype: DType, access: Access, functions: &[FusedOp]) -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let mut value = sketch.input(dtype, access);
+    let y = sketch.input(dtype, access);
+    let s = sketch.graph.scalar(dtype, 1.0);
+    for (op, other) in functions.iter().zip([y, s].into_iter().cycle()) {
+        let operands = [value, other];
+        value = sketch.op(*op, &operands[..op.arity()])?;
+    }
+    let last = sketch.op(FusedOp::Binary(Binary::Maximum), &[value, y])?;
+    Ok(sketch.output(&[last]))
+}
+
+/// Every comparison and predicate of a dtype, each of a value that the one before has chosen.
+fn conditions(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     let x = sketch.input(dtype, access);
     let y = sketch.input(dtype, access);
-    let s = sketch.graph.scalar(dtype, 1.0);
     let mut value = x;
-    for op in Unary::ALL
-        .iter()
-        .filter(|op| op.spec().dtypes.contains(&dtype))
-    {
-        value = sketch.op(FusedOp::Unary(*op), &[value])?;
-    }
-    for (op, other) in Binary::ALL.iter().zip([y, s].into_iter().cycle()) {
-        if op.spec().dtypes.contains(&dtype) {
-            value = sketch.op(FusedOp::Binary(*op), &[value, other])?;
-        }
-    }
     let mut condition = sketch.input(DType::Bool, access);
     for op in Compare::ALL {
         let chosen = sketch.op(FusedOp::Where, &[condition, value, y])?;
@@ -235,13 +258,21 @@ fn every_op(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
             value = chosen;
         }
     }
+    let last = sketch.op(FusedOp::Where, &[condition, value, x])?;
+    Ok(sketch.output(&[value, condition, last]))
+}
+
+/// A value cast to every other dtype and back.
+fn casts(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
+    let mut sketch = Sketch::default();
+    let mut value = sketch.input(dtype, access);
+    let condition = sketch.input(DType::Bool, access);
     for to in DType::ALL.into_iter().filter(|to| *to != dtype) {
         let cast = sketch.op(FusedOp::Cast(to), &[value])?;
         let back = sketch.op(FusedOp::Cast(dtype), &[cast])?;
         value = sketch.op(FusedOp::Where, &[condition, back, value])?;
     }
-    let twice = sketch.op(FusedOp::Where, &[condition, value, x])?;
-    Ok(sketch.output(&[value, condition, twice]))
+    Ok(sketch.output(&[value]))
 }
 
 /// `√(a·b + s)`, in place of `a`.
@@ -359,10 +390,11 @@ pub(crate) fn variants() -> Result<Vec<Variant>, KernelError> {
         });
     }
     for dtype in DType::ALL {
-        let flat = every_op(dtype, Access::Vec4)?;
-        all.push(flat.variant(format!("{dtype}/every_op/flat"), 0)?);
-        let strided = every_op(dtype, Access::Strided)?;
-        all.push(strided.variant(format!("{dtype}/every_op/strided"), 3)?);
+        for (access, name, rank) in [(Access::Vec4, "flat", 0), (Access::Strided, "strided", 3)] {
+            for (i, some) in every_op(dtype, access)?.into_iter().enumerate() {
+                all.push(some.variant(format!("{dtype}/every_op_{i}/{name}"), rank)?);
+            }
+        }
     }
     Ok(all)
 }
