@@ -1,5 +1,5 @@
 // Rows of matrix.wgsl in which something is NaN or infinite: there a weight of 0 has to leave a value out, which matrix units
-// do not. Requires query_vector, key_vector, value_vector (operand part), seen_score, weights_of, finish.
+// do not. Requires query_vector, key_vector, value_vector (operand part), seen_score, weights_of, finish, inside.
 
 fn is_odd(v: vec4<f32>) -> bool {
     let w = bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu);
@@ -35,7 +35,7 @@ fn careful_row(share: Share, factors: Factors, at: Query, row: u32, first: u32, 
         if bitcast<u32>(w) != 0u {
             total += w;
             for (var i = 0u; i < count; i++) {
-                sums[i] += w * careful_four(value_vector(v_base, key, first + i / some * 4u + i % some), factors.value);
+                sums[i] += w * careful_four(value_vector(v_base, key, inside(first + i / some * 4u + i % some, params.value_dim)), factors.value);
             }
         }
     }

@@ -11,7 +11,8 @@
 // Source: Dao (2023), "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning".
 
 override WG: u32 = 128u;
-// Blocks of 16 elements of a key, at most 8; blocks of 16 columns of a subgroup, at most 4.
+// Blocks of 16 elements of a key, at most 8; blocks of 16 columns of a subgroup, at most 4. A head may end within them: behind its
+// end queries are 0, keys and values are its last vector, and columns are not stored.
 override KEY_BLOCKS: u32 = 8u;
 override VALUE_BLOCKS: u32 = 4u;
 // Vectors of workgroup memory: of queries; then of keys and values, or of one of both at a time.
@@ -77,6 +78,11 @@ fn values_at(key: u32, block: u32) -> coop_mat16x16<f16, B> {
 fn weights_at(row: u32, key: u32) -> coop_mat16x16<f16, A> {
     let at = row * WEIGHT_PITCH + key / 4u;
     return coopLoadT<coop_mat16x16<f16, A>>(&tile_weights[at], WEIGHT_PITCH);
+}
+
+// The vector of a head, or its last one if that is behind its end.
+fn inside(vector: u32, dim: u32) -> u32 {
+    return min(vector, dim / 4u - 1u);
 }
 
 // Puts the keys of a tile into workgroup memory, of which an invocation has these.
@@ -158,7 +164,9 @@ fn main(
         for (var n = lid; n < STAGED_ROWS * KEY_BLOCKS * 4u; n += WG) {
             let line = n / (KEY_BLOCKS * 4u);
             let vector = n % (KEY_BLOCKS * 4u);
-            tile_all[line * KEY_PITCH + vector] = as_halves(query_vector(query_base(share, share.row0 + from_row + line), vector), factors.query);
+            let four = query_vector(query_base(share, share.row0 + from_row + line), inside(vector, params.head_dim));
+            let halves = as_halves(four, factors.query);
+            tile_all[line * KEY_PITCH + vector] = select(vec4<f16>(), halves, vector * 4u < params.head_dim);
         }
         workgroupBarrier();
         // Matrices are loaded by all subgroups, and kept by those whose rows these are.
@@ -272,7 +280,7 @@ fn main(
     var next_values: array<Four, MOST_LOADS>;
     for (var i = 0u; i < KEY_LOADS; i++) {
         let n = lid + i * WG;
-        next_keys[i] = key_vector(k_base, share.keys.x + n / (KEY_BLOCKS * 4u), n % (KEY_BLOCKS * 4u));
+        next_keys[i] = key_vector(k_base, share.keys.x + n / (KEY_BLOCKS * 4u), inside(n % (KEY_BLOCKS * 4u), params.head_dim));
     }
     workgroupBarrier();
     put_keys(&next_keys, lid, factors.key);
@@ -287,11 +295,11 @@ fn main(
         // The values of this tile, and the keys of the next one, are under way meanwhile.
         for (var i = 0u; i < KEY_LOADS; i++) {
             let n = lid + i * WG;
-            next_keys[i] = key_vector(k_base, first + KEYS + n / (KEY_BLOCKS * 4u), n % (KEY_BLOCKS * 4u));
+            next_keys[i] = key_vector(k_base, first + KEYS + n / (KEY_BLOCKS * 4u), inside(n % (KEY_BLOCKS * 4u), params.head_dim));
         }
         for (var i = 0u; i < VALUE_LOADS; i++) {
             let n = lid + i * WG;
-            next_values[i] = value_vector(v_base, first + n / (VALUE_BLOCKS * 8u), n % (VALUE_BLOCKS * 8u));
+            next_values[i] = value_vector(v_base, first + n / (VALUE_BLOCKS * 8u), inside(n % (VALUE_BLOCKS * 8u), params.value_dim));
         }
         var s0 = coop_mat16x16<f32, C>();
         var s1 = coop_mat16x16<f32, C>();
@@ -567,6 +575,6 @@ fn main(
         }
     }
     if live && odd {
-        careful_row(share, factors, at, pair, own_columns, VECTORS, params.value_dim / (4u * LANES));
+        careful_row(share, factors, at, pair, own_columns, VECTORS, (params.value_dim + 31u) / 32u * VECTORS);
     }
 }

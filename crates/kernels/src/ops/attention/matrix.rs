@@ -9,9 +9,9 @@ pub(super) struct Matrix {
     pub(super) invocations: u32,
     /// Blocks of 16 rows of a pair of subgroups: 1 or 2.
     pub(super) row_blocks: u32,
-    /// Blocks of 16 elements of a key.
+    /// Blocks of 16 elements of a key, of which the last may be a part.
     pub(super) key_blocks: u32,
-    /// Blocks of 16 columns of the result that a subgroup has: half of all.
+    /// Blocks of 16 columns of the result that a subgroup has: half of all, of which the last may be empty.
     pub(super) value_blocks: u32,
 }
 
@@ -27,8 +27,8 @@ impl Matrix {
 
     fn new(p: &Problem, invocations: u32, row_blocks: u32) -> Option<Self> {
         let blocks = |n: u64, each: u64| {
-            let whole = n > 0 && n <= Self::DIM && n.is_multiple_of(each);
-            u32::try_from(n / each).ok().filter(|_| whole)
+            let fits = n > 0 && n <= Self::DIM && n.is_multiple_of(4);
+            u32::try_from(n.div_ceil(each)).ok().filter(|_| fits)
         };
         let matrix = Self {
             invocations,
@@ -122,10 +122,14 @@ mod tests {
         let (p, large) = (problem(1000, 1000, 128), Ability::LARGE);
         assert!(matches!(form(&p, &large), Form::Matrix(_)));
         assert_eq!(form(&p, &large).rows(), 64);
+        for dim in [8, 20, 72, 80] {
+            let padded = form(&problem(1000, 1000, dim), &large);
+            assert!(matches!(padded, Form::Matrix(_)), "{dim}");
+        }
         let few = problem(4, 1000, 128);
         let some_rows = |form: Form| matches!(form, Form::Matrix(_)) && form.rows() == 16;
         assert!(ways(&few, &large).all().any(some_rows));
-        for dim in [8, 132, 136, 256] {
+        for dim in [132, 136, 256] {
             let other = form(&problem(1000, 1000, dim), &large);
             assert!(matches!(other, Form::Tile(_)), "{dim}");
         }

@@ -24,6 +24,9 @@ fn every_case(exec: &Executor, dtype: DType) {
         [1, 2, 1, 33, 100, 128, 128],
         [1, 3, 3, 70, 130, 96, 96],
         [1, 2, 2, 130, 130, 48, 64],
+        // Heads that end within a block of 16 keys' elements or of 32 columns.
+        [1, 2, 1, 45, 70, 80, 72],
+        [1, 2, 2, 40, 100, 20, 4],
     ] {
         let mut case = case(exec, e, dtype, Arrangement::Contiguous, &mut rng);
         run(exec, &case, &scaled(0.3));
@@ -160,8 +163,8 @@ fn every_way_of_few_rows_agrees_with_the_reference() {
 
 #[test]
 fn matrix_units_scale_sums_and_leave_out_what_is_hidden() {
-    // Keys and values each with memory of their own, and in turns in the same.
-    for dim in [64, 128] {
+    // Keys and values each with memory of their own, and in turns in the same; whole blocks, and a part of one.
+    for dim in [64, 128, 72] {
         growing_scores(dim);
     }
 }

@@ -72,17 +72,15 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
                 keys: 8 * keys,
                 ..decode
             });
-            let narrow = Shape {
-                dim: dim / 2,
-                causal: false,
-                ..prefill
-            };
-            cases.push(case(
-                "sdpa",
-                dtype,
-                format!("[{b},{h},{s},{}]", dim / 2),
-                narrow,
-            ));
+            // Heads of whole blocks of matrix units, and of none.
+            for dim in [dim / 2, dim / 8 * 5] {
+                let narrow = Shape {
+                    dim,
+                    causal: false,
+                    ..prefill
+                };
+                cases.push(case("sdpa", dtype, format!("[{b},{h},{s},{dim}]"), narrow));
+            }
         }
     }
     cases
