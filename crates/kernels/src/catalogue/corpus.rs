@@ -204,11 +204,11 @@ fn between(
     })
 }
 
-/// The most functions that one graph of [`every_op`] calls. Drivers inline them all, each up to four times: Chromium's
-/// software adapter loses its device on a kernel of every function at once.
-const FUNCTIONS: usize = 8;
+/// The most results that one graph of [`every_op`] joins; a function with a loop has its own. Drivers inline the functions that
+/// they come from, each up to four times: Chromium's software adapter loses its device on a kernel of all at once.
+const RESULTS: usize = 4;
 
-/// Every op of a dtype: graphs that call functions one after the other, then one of conditions and one of casts.
+/// Every op of a dtype, some in each graph.
 fn every_op(dtype: DType, access: Access) -> Result<Vec<Sketch>, KernelError> {
     let unary = (Unary::ALL.iter())
         .filter(|op| op.spec().dtypes.contains(&dtype))
@@ -216,63 +216,44 @@ fn every_op(dtype: DType, access: Access) -> Result<Vec<Sketch>, KernelError> {
     let binary = (Binary::ALL.iter())
         .filter(|op| op.spec().dtypes.contains(&dtype))
         .map(|op| FusedOp::Binary(*op));
-    let functions: Vec<FusedOp> = unary.chain(binary).collect();
-    let mut all = (functions.chunks(FUNCTIONS))
-        .map(|some| called(dtype, access, some))
-        .collect::<Result<Vec<_>, _>>()?;
-    all.push(conditions(dtype, access)?);
-    all.push(casts(dtype, access)?);
-    Ok(all)
+    let compare = Compare::ALL.iter().map(|op| FusedOp::Compare(*op));
+    let predicates = (Predicate::ALL.iter())
+        .filter(|op| op.spec().dtypes.contains(&dtype))
+        .map(|op| FusedOp::Predicate(*op));
+    let casts = DType::ALL.into_iter().filter(|to| *to != dtype);
+    let (looping, others): (Vec<_>, Vec<_>) = (unary.chain(binary))
+        .chain(compare)
+        .chain(predicates)
+        .chain(casts.map(FusedOp::Cast))
+        .partition(|op| op.code_facts().loop_iterations > 0);
+    (others.chunks(RESULTS))
+        .chain(looping.chunks(1))
+        .map(|some| joined(dtype, access, some))
+        .collect()
 }
 
-/// Functions one after the other, the second operand by turns an input and a scalar.
-fn called(dtype: DType, access: Access, functions: &[FusedOp]) -> Result<Sketch, KernelError> {
-    let mut sketch = Sketch::default();
-    let mut value = sketch.input(dtype, access);
-    let y = sketch.input(dtype, access);
-    let s = sketch.graph.scalar(dtype, 1.0);
-    for (op, other) in functions.iter().zip([y, s].into_iter().cycle()) {
-        let operands = [value, other];
-        value = sketch.op(*op, &operands[..op.arity()])?;
-    }
-    let last = sketch.op(FusedOp::Binary(Binary::Maximum), &[value, y])?;
-    Ok(sketch.output(&[last]))
-}
-
-/// Every comparison and predicate of a dtype, each of a value that the one before has chosen.
-fn conditions(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
+/// The greatest of what ops make of the same inputs: of results of other ops, compilers that look through selections take a
+/// time that doubles with each. The second operand is by turns an input and a scalar; a result of another dtype chooses, or
+/// is cast back.
+fn joined(dtype: DType, access: Access, ops: &[FusedOp]) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();
     let x = sketch.input(dtype, access);
     let y = sketch.input(dtype, access);
-    let mut value = x;
-    let mut condition = sketch.input(DType::Bool, access);
-    for op in Compare::ALL {
-        let chosen = sketch.op(FusedOp::Where, &[condition, value, y])?;
-        condition = sketch.op(FusedOp::Compare(*op), &[chosen, x])?;
-        value = chosen;
+    let s = sketch.graph.scalar(dtype, 1.0);
+    let mut greatest = y;
+    for (op, other) in ops.iter().zip([y, s].into_iter().cycle()) {
+        let operands = [x, other];
+        let made = sketch.op(*op, &operands[..op.arity()])?;
+        let made = match op {
+            FusedOp::Cast(_) => sketch.op(FusedOp::Cast(dtype), &[made])?,
+            FusedOp::Compare(_) | FusedOp::Predicate(_) => {
+                sketch.op(FusedOp::Where, &[made, x, y])?
+            }
+            _ => made,
+        };
+        greatest = sketch.op(FusedOp::Binary(Binary::Maximum), &[greatest, made])?;
     }
-    for op in Predicate::ALL {
-        if op.spec().dtypes.contains(&dtype) {
-            let chosen = sketch.op(FusedOp::Where, &[condition, value, y])?;
-            condition = sketch.op(FusedOp::Predicate(*op), &[chosen])?;
-            value = chosen;
-        }
-    }
-    let last = sketch.op(FusedOp::Where, &[condition, value, x])?;
-    Ok(sketch.output(&[value, condition, last]))
-}
-
-/// A value cast to every other dtype and back.
-fn casts(dtype: DType, access: Access) -> Result<Sketch, KernelError> {
-    let mut sketch = Sketch::default();
-    let mut value = sketch.input(dtype, access);
-    let condition = sketch.input(DType::Bool, access);
-    for to in DType::ALL.into_iter().filter(|to| *to != dtype) {
-        let cast = sketch.op(FusedOp::Cast(to), &[value])?;
-        let back = sketch.op(FusedOp::Cast(dtype), &[cast])?;
-        value = sketch.op(FusedOp::Where, &[condition, back, value])?;
-    }
-    Ok(sketch.output(&[value]))
+    Ok(sketch.output(&[greatest]))
 }
 
 /// `√(a·b + s)`, in place of `a`.
