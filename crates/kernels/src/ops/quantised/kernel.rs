@@ -64,13 +64,20 @@ impl Tile {
         if lines > 2 {
             return tile(4, GROUP);
         }
-        let enough = |lanes: &u32| tile(8, *lanes).workgroups(rows) * 2 >= busy_groups;
-        let lanes = [GROUP / 4, GROUP / 2]
-            .into_iter()
-            .find(enough)
-            .unwrap_or(GROUP);
+        let enough = |tile: &Self, some: u64| tile.workgroups(rows) * some >= busy_groups;
+        if lines == 1 {
+            // More rows of the weight read x less often, fewer leave room for what is on its way.
+            let shapes = [(8, GROUP / 4), (4, GROUP / 4), (4, GROUP / 2)];
+            let mut tiles = shapes.into_iter().map(|(rows, lanes)| tile(rows, lanes));
+            return tiles
+                .find(|tile| enough(tile, 3))
+                .unwrap_or_else(|| tile(4, GROUP));
+        }
+        let mut lanes = [GROUP / 4, GROUP / 2].into_iter();
+        let lanes = lanes.find(|&lanes| enough(&tile(8, lanes), 2));
+        let lanes = lanes.unwrap_or(GROUP);
         // Short rows of blocks leave few workgroups.
-        let few = units < GROUP && !enough(&lanes.min(units));
+        let few = units < GROUP && !enough(&tile(8, lanes), 2);
         tile(if few { 4 } else { 8 }, lanes)
     }
 
@@ -108,7 +115,7 @@ impl Tile {
     /// Those of few and many rows of an input, by few and many blocks in short and long rows, on a large GPU, and those of a
     /// processor.
     fn all(format: BlockFormat) -> Vec<Self> {
-        let shapes = [64, 4096, 1 << 17]
+        let shapes = [64, 4096, 6144, 1 << 17]
             .into_iter()
             .flat_map(|rows| [1, 128].map(|blocks| [rows, blocks * format.elements()]));
         let weights: Vec<_> = shapes
@@ -324,9 +331,10 @@ mod tests {
         };
         let lines = [1, 2, 3, 5, 9, 16, 17].map(|m| of(m, [1 << 14, 4096])[0]);
         assert_eq!(lines, [1, 2, 4, 8, 8, 8, 8]);
-        // 512 workgroups of one tile, of two and of four.
-        assert_eq!(of(1, [4096, 4096]), [1, 8, 128]);
-        assert_eq!(of(1, [11_008, 4096]), [1, 8, 64]);
+        // 256 workgroups of one tile, 512 of two, 384 of four, and 1,024 with more rows each.
+        assert_eq!(of(1, [1024, 4096]), [1, 4, 128]);
+        assert_eq!(of(1, [4096, 4096]), [1, 4, 64]);
+        assert_eq!(of(1, [6144, 4096]), [1, 4, 32]);
         assert_eq!(of(1, [32_768, 4096]), [1, 8, 32]);
         // 18 units of a row, and 36 workgroups, or four thousand.
         assert_eq!(of(1, [576, 576]), [1, 4, 32]);
