@@ -36,6 +36,9 @@ pub(crate) struct Bench {
     /// Runs, of which the medians are printed; one more goes before them and does not count
     #[arg(long, default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     runs: usize,
+    /// Prints also what the GPU took for each kernel of the steps of one more run, the longest first
+    #[arg(long)]
+    profile: bool,
 }
 
 /// Seconds of one run.
@@ -60,9 +63,9 @@ impl Bench {
         let prompt = (0..self.prompt_tokens)
             .map(|at| u32::try_from(at.wrapping_mul(31) % vocabulary))
             .collect::<Result<Vec<_>, _>>()?;
-        let (_, dispatches) = self.measure(&decoder, &prompt)?;
+        let (_, dispatches) = self.measure(&decoder, &prompt, false)?;
         let runs = (0..self.runs)
-            .map(|_| Ok(self.measure(&decoder, &prompt)?.0))
+            .map(|_| Ok(self.measure(&decoder, &prompt, false)?.0))
             .collect::<Result<Vec<_>, Error>>()?;
         let median = |of: fn(&Times) -> f64| median(runs.iter().map(of).collect());
         let sequences = self.sequences;
@@ -88,14 +91,48 @@ impl Bench {
             out,
             "decode: {decode:.1} tokens/s, {dispatches} dispatches per step"
         )?;
+        if self.profile {
+            self.print_profile(&decoder, &prompt, &mut out)?;
+        }
         Ok(())
     }
 
-    /// One run with a sequence of its own, and how many dispatches a step has.
+    /// Times of the kernels of all steps behind the first, which is captured.
+    fn print_profile(
+        &self,
+        decoder: &Arc<Decoder>,
+        prompt: &[u32],
+        out: &mut impl io::Write,
+    ) -> Outcome<()> {
+        let device = decoder.device();
+        if !device.set_profiling(true) {
+            writeln!(out, "this adapter has no timestamps")?;
+            return Ok(());
+        }
+        let (_, _) = self.measure(decoder, prompt, true)?;
+        let kernels = device.profile_blocking()?;
+        device.set_profiling(false);
+        writeln!(out, "µs per step, dispatches per step, GB/s, kernel:")?;
+        let steps = (self.new_tokens - 2) as f64;
+        for kernel in kernels {
+            writeln!(
+                out,
+                "{:>8.1} {:>6.1} {:>7.1} {}",
+                kernel.total_ns as f64 / 1e3 / steps,
+                kernel.count as f64 / steps,
+                kernel.gigabytes_per_second(),
+                kernel.label
+            )?;
+        }
+        Ok(())
+    }
+
+    /// One run with a sequence of its own, and how many dispatches a step has. A profile forgets what was before the replays.
     fn measure(
         &self,
         decoder: &Arc<Decoder>,
         prompt: &[u32],
+        profiled: bool,
     ) -> Result<(Times, Option<usize>), Error> {
         let start = Instant::now();
         let since = |earlier: f64| start.elapsed().as_secs_f64() - earlier;
@@ -133,6 +170,9 @@ impl Bench {
         };
         step()?;
         let capture = since(first);
+        if profiled {
+            drop(decoder.device().profile_blocking()?);
+        }
         for _ in 2..self.new_tokens {
             step()?;
         }
