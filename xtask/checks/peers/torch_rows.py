@@ -266,10 +266,10 @@ if wants("attention"):
             row("sdpa_decode", dt, f"[{bb},{heads},1,{dim}]kv[{kh},{kk}]",
                 lambda: F.scaled_dot_product_attention(q, kk_, v, enable_gqa=kh != heads),
                 e * bb * dim * (2 * heads + 2 * kh * kk), 4.0 * bb * heads * kk * dim)
-        if dt == F16:
-            q, kk_, v = (rnd(1, heads, length, dim // 2, dt=dt) for _ in range(3))
-            row("sdpa", dt, f"[1,{heads},{length},{dim // 2}]", lambda: F.scaled_dot_product_attention(q, kk_, v),
-                4 * e * heads * length * dim // 2, 4.0 * heads * length**2 * dim // 2)
+        for narrow in (dim // 2, dim // 8 * 5) if dt == F16 else ():
+            q, kk_, v = (rnd(1, heads, length, narrow, dt=dt) for _ in range(3))
+            row("sdpa", dt, f"[1,{heads},{length},{narrow}]", lambda: F.scaled_dot_product_attention(q, kk_, v),
+                4 * e * heads * length * narrow, 4.0 * heads * length**2 * narrow)
 
 if wants("sort-scan"):
     n, pairs = (1 << 16, 1 << 12) if Q else (1 << 26, 1 << 20)
