@@ -19,6 +19,8 @@ impl Matrix {
     pub(super) const KEYS: u32 = 32;
     /// The most elements of a head whose queries and sums a subgroup keeps in registers.
     const DIM: u64 = 128;
+    /// Heads of no more elements fill whole blocks, or are computed in f32 without rounded weights.
+    const WHOLE: u64 = 32;
 
     /// Those for 64 rows, and for 16.
     pub(super) fn all(p: &Problem) -> [Option<Self>; 2] {
@@ -27,7 +29,8 @@ impl Matrix {
 
     fn new(p: &Problem, invocations: u32, row_blocks: u32) -> Option<Self> {
         let blocks = |n: u64, each: u64| {
-            let fits = n > 0 && n <= Self::DIM && n.is_multiple_of(4);
+            let whole = n > 0 && n.is_multiple_of(each);
+            let fits = n <= Self::DIM && (whole || n > Self::WHOLE && n.is_multiple_of(4));
             u32::try_from(n.div_ceil(each)).ok().filter(|_| fits)
         };
         let matrix = Self {
@@ -122,14 +125,14 @@ mod tests {
         let (p, large) = (problem(1000, 1000, 128), Ability::LARGE);
         assert!(matches!(form(&p, &large), Form::Matrix(_)));
         assert_eq!(form(&p, &large).rows(), 64);
-        for dim in [8, 20, 72, 80] {
+        for dim in [36, 40, 72, 80] {
             let padded = form(&problem(1000, 1000, dim), &large);
             assert!(matches!(padded, Form::Matrix(_)), "{dim}");
         }
         let few = problem(4, 1000, 128);
         let some_rows = |form: Form| matches!(form, Form::Matrix(_)) && form.rows() == 16;
         assert!(ways(&few, &large).all().any(some_rows));
-        for dim in [132, 136, 256] {
+        for dim in [8, 20, 132, 136, 256] {
             let other = form(&problem(1000, 1000, dim), &large);
             assert!(matches!(other, Form::Tile(_)), "{dim}");
         }

@@ -39,6 +39,10 @@ fn kernels() -> BTreeMap<String, BTreeSet<&'static str>> {
 
 /// Bodies that no small device reaches by size, and what runs them.
 const ELSEWHERE: &[(&str, &str)] = &[
+    (
+        "attention/matrix.wgsl",
+        "matrix units, which the software device has: the tests of attention run every way",
+    ),
     ("attention/ranges.wgsl", "what comes before it for bf16"),
     (
         "conv/packed/extremes.wgsl",
@@ -89,12 +93,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
-/// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And those for subgroups and matrix units,
-/// which not every adapter has, and what sorts rows that no block holds: the tests of attention and of sorts run them, on the
-/// software device too.
+/// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And those for subgroups, which not every
+/// adapter has, and what sorts rows that no block holds: the tests of attention and of sorts run them, on the software device too.
 const BY_WORKGROUP: &[&str] = &[
     "attention/lanes.wgsl",
-    "attention/matrix.wgsl",
     "norm/long.wgsl",
     "softmax/long.wgsl",
     "sort/block_digits.wgsl",
