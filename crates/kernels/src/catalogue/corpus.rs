@@ -233,7 +233,7 @@ fn every_op(dtype: DType, access: Access) -> Result<Vec<Sketch>, KernelError> {
 }
 
 /// The greatest of what ops make of the same inputs: of results of other ops, compilers that look through selections take a
-/// time that doubles with each. The second operand is by turns an input and a scalar; a result of another dtype chooses, or
+/// time that doubles with each. The second operand is alternately an input and a scalar; a result of another dtype chooses, or
 /// is cast back.
 fn joined(dtype: DType, access: Access, ops: &[FusedOp]) -> Result<Sketch, KernelError> {
     let mut sketch = Sketch::default();

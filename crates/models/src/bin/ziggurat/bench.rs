@@ -109,7 +109,7 @@ impl Bench {
             writeln!(out, "this adapter has no timestamps")?;
             return Ok(());
         }
-        let (_, _) = self.measure(decoder, prompt, true)?;
+        self.measure(decoder, prompt, true)?;
         let kernels = device.profile_blocking()?;
         device.set_profiling(false);
         writeln!(out, "µs per step, dispatches per step, GB/s, kernel:")?;

@@ -72,7 +72,7 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
                 keys: 8 * keys,
                 ..decode
             });
-            // Heads of whole blocks of matrix units, and of none.
+            // Heads whose columns fill the blocks of matrix units, and heads that end within one.
             for dim in [dim / 2, dim / 8 * 5] {
                 let narrow = Shape {
                     dim,
