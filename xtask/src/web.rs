@@ -23,6 +23,8 @@ Options:
   --sample        Less of it: one case of each file of vectors, pipelines of one small shader in twenty
   --day DAY       With --sample: the shaders of another day
   --from NUMBER   The shaders from this number on, to go on with a run that was cut off
+  --part K/N      One of N parts of the shaders, for runs beside each other
+  --gpu           On the machine's GPU, in place of Chromium's software adapter: shaders, behaviour and conformance, unless --only says otherwise
 ";
 
 /// Does what the options say; without any it runs all tests.
@@ -66,8 +68,8 @@ fn known(arguments: &[String]) -> Outcome {
             None => (word.as_str(), false),
         };
         match name {
-            "--chat" | "--sample" if !value => {}
-            "--only" | "--day" | "--from" if value || words.next().is_some() => {}
+            "--chat" | "--sample" | "--gpu" if !value => {}
+            "--only" | "--day" | "--from" | "--part" if value || words.next().is_some() => {}
             _ => return Err(Failure::new(format!("web: {word:?}?\n\n{USAGE}"))),
         }
     }
@@ -92,7 +94,12 @@ mod tests {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             super::known(&words)
         };
-        for line in ["", "--chat --sample --day 3", "--only=shaders --from 7"] {
+        for line in [
+            "",
+            "--chat --sample --day 3",
+            "--only=shaders --from 7",
+            "--gpu --part 1/2",
+        ] {
             assert!(known(line).is_ok(), "{line}");
         }
         for line in ["--fast", "shaders", "--from", "--chat=3", "--size --chat"] {

@@ -9,6 +9,7 @@ mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -39,6 +40,37 @@ pub(crate) struct Choice {
     /// The shaders from this number on, to go on with a run that was cut off
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     from: u64,
+    /// The shaders whose numbers leave K - 1 when divided by N: one of N runs beside each other
+    #[arg(long, value_name = "K/N", default_value = "1/1")]
+    part: Part,
+    /// On the machine's GPU by its Vulkan driver, in place of the software adapter that Chromium brings; unless `--only` says
+    /// otherwise, shaders, behaviour and conformance
+    #[arg(long)]
+    gpu: bool,
+}
+
+/// What `--gpu` runs by itself: the others look at how a page is drawn, at its console, or at memory of the processor.
+const ON_A_GPU: [&str; 3] = [SHADERS, "behaviour", "conformance"];
+
+/// One of so many parts of the shaders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    /// Below `of`.
+    index: usize,
+    of: usize,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/');
+        let numbers = numbers.and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+        match numbers {
+            Some((k, of)) if (1..=of).contains(&k) => Ok(Self { index: k - 1, of }),
+            _ => Err(format!("{text:?} is not K/N with K from 1 to N")),
+        }
+    }
 }
 
 /// How long is waited.
@@ -62,12 +94,13 @@ const PATIENCE: Patience = Patience {
 
 /// Runs the tests in the page.
 pub(crate) fn run(choice: &Choice) -> Outcome<String> {
-    let part = choice
+    let day = choice
         .sample
         .then(|| choice.day.unwrap_or_else(catalogue::today));
-    page(&choice.folder, part)?;
+    let catalogue = page(&choice.folder, day, choice.part)?;
     let mut only: Vec<&str> = match &choice.only {
         Some(names) => names.split(',').collect(),
+        None if choice.gpu => ON_A_GPU.to_vec(),
         None => report::STAGES.to_vec(),
     };
     if choice.chat && !only.contains(&report::CHAT) {
@@ -84,15 +117,16 @@ pub(crate) fn run(choice: &Choice) -> Outcome<String> {
     let sessions = sessions.chain((!together.is_empty()).then(|| together.join(",")));
     for names in sessions {
         let sample = if choice.sample { "&sample" } else { "" };
+        let gpu = if choice.gpu { "&gpu" } else { "" };
         if names == SHADERS {
             all_shaders(choice.from, |from| {
-                let asked = format!("only={names}&from={from}");
-                let heard = hear(&server, &names, &asked, &mut report);
+                let asked = format!("only={names}&from={from}&catalogue={catalogue}{gpu}");
+                let heard = hear(&server, &names, &asked, choice.gpu, &mut report);
                 heard.map(|()| report.reached(SHADERS))
             })?;
         } else {
-            let asked = format!("only={names}{sample}");
-            hear(&server, &names, &asked, &mut report)?;
+            let asked = format!("only={names}{sample}{gpu}");
+            hear(&server, &names, &asked, choice.gpu, &mut report)?;
         }
     }
     report.verdict(&only)
@@ -118,10 +152,21 @@ fn all_shaders(
 }
 
 /// Opens the page in a browser for some stages and takes what it says until it ends.
-fn hear(server: &server::Server, names: &str, asked: &str, report: &mut Report) -> Outcome {
+fn hear(
+    server: &server::Server,
+    names: &str,
+    asked: &str,
+    gpu: bool,
+    report: &mut Report,
+) -> Outcome {
     let port = server.port;
     let address = format!("http://127.0.0.1:{port}/index.html?{asked}");
-    let browser = browser::open(&address, names != "missing", &server.sender)?;
+    let adapter = match (names, gpu) {
+        ("missing", _) => browser::Adapter::None,
+        (_, true) => browser::Adapter::Gpu,
+        (_, false) => browser::Adapter::Software,
+    };
+    let browser = browser::open(&address, adapter, &server.sender)?;
     server.browser.store(browser.id(), Ordering::Relaxed);
     listen(&server.messages, PATIENCE, names == "leaving", report)
 }
@@ -160,13 +205,15 @@ fn listen(
     }
 }
 
-/// Puts the page and the catalogue beside the program.
-fn page(folder: &Path, part: Option<usize>) -> Outcome {
+/// Puts the page and the catalogue beside the program; the catalogue's name, which is another one for each part.
+fn page(folder: &Path, day: Option<usize>, part: Part) -> Outcome<String> {
     let root = workspace::root();
     for file in ["index.html", "tests.js", "demo.js", "holder.html"] {
         fs::copy(root.join("xtask/web/page").join(file), folder.join(file))?;
     }
-    catalogue::write(&folder.join("catalogue.jsonl"), part)
+    let catalogue = format!("catalogue-{}-of-{}.jsonl", part.index + 1, part.of);
+    catalogue::write(&folder.join(&catalogue), day, part)?;
+    Ok(catalogue)
 }
 
 #[cfg(test)]
@@ -225,6 +272,16 @@ mod tests {
         assert_eq!(begun(&[None]), [3]);
         let failed = all_shaders(0, |_| Err(Failure::new("no browser")));
         assert!(failed.is_err());
+    }
+
+    #[test]
+    fn a_part_is_one_of_those_there_are() {
+        let part = |text: &str| text.parse::<Part>();
+        assert_eq!(part("1/1"), Ok(Part { index: 0, of: 1 }));
+        assert_eq!(part("3/14"), Ok(Part { index: 2, of: 14 }));
+        for text in ["0/2", "3/2", "1/0", "0/0", "1", "a/2", "1/2/3", ""] {
+            assert!(part(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -46,6 +46,11 @@ async function device() {
   return gpu;
 }
 
+// Until there is an adapter: a browser's first request may come before its process for GPUs has started the driver, and fails then.
+async function started() {
+  for (let i = 0; i < 60 && !(await navigator.gpu?.requestAdapter()); i += 1) await new Promise((done) => setTimeout(done, 500));
+}
+
 // Devices that are gone.
 const lost = new WeakSet();
 
@@ -74,6 +79,15 @@ const OFTEN = 5000;
 
 // Shaders of one device, whose memory for them comes back when it is gone.
 const OF_A_DEVICE = 500;
+
+// What a lane has of a browser.
+const fresh = () => ({ gpu: null, modules: new Map(), lost: 0, tried: 0 });
+
+function release(own) {
+  own.gpu?.destroy();
+  own.gpu = null;
+  own.modules.clear();
+}
 
 // In its two branches invocations would wait for each other: naga accepts it, WebGPU does not.
 const NOT_UNIFORM = `
@@ -105,37 +119,45 @@ async function heard(own, variant) {
   return `the device was lost twice: ${error}`;
 }
 
-async function shaders(from) {
-  const own = { gpu: null, modules: new Map(), lost: 0 };
+// Tries the shaders of a file from one on, so many at once, each on a device of its own.
+async function shaders(catalogue, from, lanes) {
   const failures = [];
-  const planted = await heard(own, { wgsl: NOT_UNIFORM, constants: {}, pipeline: false });
+  const first = fresh();
+  const planted = await heard(first, { wgsl: NOT_UNIFORM, constants: {}, pipeline: false });
+  release(first);
   if (!planted) failures.push("a barrier in control flow that is not uniform was accepted");
-  const lines = (await text("/catalogue.jsonl")).trim().split("\n");
-  let [done, pipelines, told] = [from, 0, performance.now()];
-  for (const line of lines.slice(from)) {
-    const variant = JSON.parse(line);
-    let wrong;
-    try {
-      wrong = await heard(own, variant);
-    } catch (error) {
-      return await report("shaders", done, lines.length, failures, `${pipelines} pipelines; no device anymore: ${error}`);
+  const lines = (await text(`/${catalogue}`)).trim().split("\n");
+  let [next, pipelines, lost, told, ended] = [from, 0, 0, performance.now(), null];
+  // What each lane is at. All before the first of them are done.
+  const under = new Map();
+  const done = () => Math.min(next, ...under.values());
+  async function lane(own) {
+    while (next < lines.length && !ended) {
+      under.set(own, next);
+      const variant = JSON.parse(lines[next]);
+      next += 1;
+      try {
+        const wrong = await heard(own, variant);
+        if (wrong) failures.push(`${variant.name}: ${wrong}`);
+      } catch (error) {
+        ended ??= `no device anymore: ${error}`;
+        return;
+      }
+      under.delete(own);
+      own.tried += 1;
+      if (variant.pipeline) pipelines += 1;
+      if (own.tried % OF_A_DEVICE === 0) release(own);
+      if (performance.now() - told > OFTEN) {
+        told = performance.now();
+        await report("shaders", done(), lines.length, [], `${pipelines} pipelines`);
+      }
     }
-    if (wrong) failures.push(`${variant.name}: ${wrong}`);
-    done += 1;
-    if (variant.pipeline) pipelines += 1;
-    if (done % OF_A_DEVICE === 0) {
-      own.gpu?.destroy();
-      own.gpu = null;
-      own.modules.clear();
-    }
-    if (performance.now() - told > OFTEN) {
-      told = performance.now();
-      await report("shaders", done, lines.length, [], `${pipelines} pipelines`);
-    }
+    lost += own.lost;
+    release(own);
   }
-  const note = `${pipelines} pipelines; ${own.lost} times a device was lost; negative control: ${planted}`;
-  await report("shaders", done, lines.length, failures, note);
-  own.gpu?.destroy();
+  await Promise.all(Array.from({ length: lanes }, () => lane(fresh())));
+  ended ??= `${lost} times a device was lost; negative control: ${planted}`;
+  await report("shaders", done(), lines.length, failures, `${pipelines} pipelines; ${ended}`);
 }
 
 async function conformance(program, most) {
@@ -240,16 +262,21 @@ async function all() {
   const only = asked.get("only");
   const wants = (stage) => !only || only.split(",").includes(stage);
   if (only === "missing") return await missing(report);
+  if (asked.has("gpu")) await started();
   if (only === "leaving") return await leaving(report);
   if (only === "memory") return await memory();
   // Only by its name: it needs a model.
   if (only?.split(",").includes("chat")) await chat(report);
   if (wants("demo")) await demo(report);
-  if (wants("shaders")) await shaders(Number(asked.get("from") ?? 0));
+  if (wants("shaders")) {
+    // A GPU's driver compiles on as many threads as it is asked on, the software adapter on one.
+    await shaders(asked.get("catalogue"), Number(asked.get("from")), asked.has("gpu") ? navigator.hardwareConcurrency : 1);
+  }
   if (wants("behaviour") || wants("conformance")) {
     const program = await import("/program/ziggurat_web.js");
     await program.default();
-    await report("adapter", 1, 1, [], await program.adapter());
+    const { vendor, architecture } = (await navigator.gpu.requestAdapter()).info;
+    await report("adapter", 1, 1, [], `${await program.adapter()} ${vendor} ${architecture}`);
     if (wants("behaviour")) await behaviours(program);
     if (wants("conformance")) await conformance(program, asked.has("sample") ? 1 : 2 ** 32 - 1);
   }

@@ -14,8 +14,33 @@ use xtask::{process, workspace};
 /// Names under which Chromium and its relatives are installed.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Without it Chromium without a window has no WebGPU; with it, the software adapter that it brings.
-const WEBGPU: &str = "--enable-unsafe-webgpu";
+/// What a page finds behind `navigator.gpu`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Adapter {
+    /// There is no WebGPU.
+    None,
+    /// The one that Chromium brings.
+    Software,
+    /// The machine's, by Vulkan.
+    Gpu,
+}
+
+impl Adapter {
+    /// Without a window, Chromium has WebGPU only if it is asked for, and uses a GPU only if its own drawing does.
+    const fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Software => &["--enable-unsafe-webgpu"],
+            Self::Gpu => &[
+                "--enable-unsafe-webgpu",
+                "--enable-features=Vulkan",
+                "--use-angle=vulkan",
+                "--disable-vulkan-surface",
+                "--ignore-gpu-blocklist",
+            ],
+        }
+    }
+}
 
 /// None of what a browser does beside showing a page.
 const FLAGS: [&str; 14] = [
@@ -42,9 +67,9 @@ pub(super) struct Browser {
     profile: PathBuf,
 }
 
-/// Opens the page, with or without WebGPU; installs Chromium first, where that is possible and it is missing. What pages and workers
+/// Opens the page with an adapter; installs Chromium first, where that is possible and it is missing. What pages and workers
 /// write to their consoles is sent on.
-pub(super) fn open(address: &str, webgpu: bool, console: &Sender<Message>) -> Outcome<Browser> {
+pub(super) fn open(address: &str, adapter: Adapter, console: &Sender<Message>) -> Outcome<Browser> {
     let name = match installed() {
         Some(name) => name,
         None => install()?,
@@ -53,7 +78,7 @@ pub(super) fn open(address: &str, webgpu: bool, console: &Sender<Message>) -> Ou
     fs::create_dir_all(&profile)?;
     let child = Command::new(name)
         .args(FLAGS)
-        .args(webgpu.then_some(WEBGPU))
+        .args(adapter.flags())
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(address)
         .stdin(Stdio::null())

@@ -6,6 +6,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use super::Part;
 use serde_json::{Map, Value, json};
 use xtask::failure::Outcome;
 use ziggurat_pipeline::{KernelDescriptor, UNIFORM_PART, copy_kernels};
@@ -34,8 +35,9 @@ pub(super) fn today() -> usize {
     usize::try_from(days).unwrap_or(0)
 }
 
-/// Writes one line of JSON for each different pair of text and constants; with a day, pipelines are wanted of a sample of them.
-pub(super) fn write(path: &Path, day: Option<usize>) -> Outcome {
+/// Writes one line of JSON for each different pair of text and constants of a part; with a day, pipelines are wanted of a sample
+/// of them.
+pub(super) fn write(path: &Path, day: Option<usize>, part: Part) -> Outcome {
     let variants = ziggurat_kernels::catalogue()?;
     let copies = copy_kernels(UNIFORM_PART, WORKGROUP);
     let copies = copies.iter().map(|copy| (copy.source.name(), copy));
@@ -57,6 +59,9 @@ pub(super) fn write(path: &Path, day: Option<usize>) -> Outcome {
             continue;
         }
         found += 1;
+        if found % part.of != part.index {
+            continue;
+        }
         // Texts take milliseconds, and pipelines up to a minute each in a software adapter.
         let small = descriptor.source.text().len() <= SMALL;
         line["pipeline"] = json!(day.is_none_or(|day| small && found % DAYS == day % DAYS));
