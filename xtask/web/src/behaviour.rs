@@ -180,7 +180,8 @@ async fn memory_is_reused(device: &Device) -> Verdict {
 /// More than the adapter can have, piece by piece: a typed error, and another device takes over.
 async fn out_of_memory(device: &Device) -> Verdict {
     let most = usize::try_from(device.executor().device().caps().max_buffer_bytes);
-    let count = most.unwrap_or(usize::MAX / 8) / 4;
+    // Memory is taken in steps of 16 bytes, which not every device's limit is.
+    let count = most.unwrap_or(usize::MAX / 8) / 16 * 4;
     let mut all = Vec::new();
     let failure = loop {
         if all.len() == 64 {
