@@ -44,7 +44,12 @@ fn check(toolchain: &Toolchain, packages: &[String], what: &[&str]) -> Outcome {
         command.args(["-p", package]);
     }
     // Only whether it compiles is asked: no time goes into optimising build scripts.
-    command.args(["--config", "profile.dev.opt-level=0"]);
+    command.args([
+        "--config",
+        "profile.dev.opt-level=0",
+        "--config",
+        "profile.dev.package.'*'.opt-level=0",
+    ]);
     process::stream(&mut command)
 }
 
@@ -53,6 +58,8 @@ fn check(toolchain: &Toolchain, packages: &[String], what: &[&str]) -> Outcome {
 pub(crate) fn built(packages: &[&str]) -> Outcome<PathBuf> {
     let (mut command, folder) = cargo("build", &toolchain()?)?;
     command.arg("--lib");
+    // What the tests in a page wait for is the browser's GPU, not this code.
+    command.args(["--config", "profile.dev.package.'*'.opt-level=1"]);
     for package in packages {
         command.args(["-p", package]);
     }
