@@ -20,6 +20,9 @@ function rows(body) {
   });
 }
 
+// What stands in place of an answer, as in the page.
+const NOTHING = "Nothing is drawn yet.";
+
 // `ask` calls the worker, which also draws what it reads of the digit.
 export function digits(ask) {
   const seen = document.getElementById("seen").transferControlToOffscreen();
@@ -37,6 +40,8 @@ export function digits(ask) {
     asked += 1;
     const turn = asked;
     const image = context.getImageData(0, 0, paper.width, paper.height);
+    // The first answer waits for the network's kernels to be compiled.
+    if (answer.textContent === NOTHING) answer.textContent = "Reading it …";
     try {
       const chances = await ask("classify", [image], [image.data.buffer]);
       if (!chances) return;
@@ -56,7 +61,7 @@ export function digits(ask) {
     context.fillRect(0, 0, paper.width, paper.height);
     show.forEach((row) => row(0));
     silently("forget", []);
-    answer.textContent = "Nothing is drawn yet.";
+    answer.textContent = NOTHING;
   }
 
   function line(x, y) {
