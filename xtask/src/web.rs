@@ -23,7 +23,7 @@ Options:
   --sample        Less of it: one case of each file of vectors, pipelines of one small shader in twenty
   --day DAY       With --sample: the shaders of another day
   --from NUMBER   The shaders from this number on, to go on with a run that was cut off
-  --part K/N      One of N parts of the shaders, for runs beside each other
+  --part K/N      One of N parts of the shaders, for runs in parallel
   --gpu           On the machine's GPU, in place of Chromium's software adapter: shaders, behaviour and conformance, unless --only says otherwise
 ";
 

@@ -40,7 +40,7 @@ pub(crate) struct Choice {
     /// The shaders from this number on, to go on with a run that was cut off
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     from: u64,
-    /// The shaders whose numbers leave K - 1 when divided by N: one of N runs beside each other
+    /// The shaders whose numbers leave K - 1 when divided by N: one of N runs in parallel
     #[arg(long, value_name = "K/N", default_value = "1/1")]
     part: Part,
     /// On the machine's GPU by its Vulkan driver, in place of the software adapter that Chromium brings; unless `--only` says

@@ -46,9 +46,19 @@ async function device() {
   return gpu;
 }
 
-// Until there is an adapter: a browser's first request may come before its process for GPUs has started the driver, and fails then.
-async function started() {
-  for (let i = 0; i < 60 && !(await navigator.gpu?.requestAdapter()); i += 1) await new Promise((done) => setTimeout(done, 500));
+// Waits for a GPU's adapter: a browser's first request may come before its process for GPUs has started the driver, and fails then;
+// without a GPU, requests may not be answered at all. The software adapter is not what was asked for.
+async function gpuStarted() {
+  const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds, null));
+  const begin = performance.now();
+  let adapter = null;
+  while (!adapter && performance.now() - begin < 30_000) {
+    adapter = await Promise.race([navigator.gpu?.requestAdapter(), pause(30_000)]);
+    if (!adapter) await pause(500);
+  }
+  const { vendor, architecture, isFallbackAdapter } = adapter?.info ?? {};
+  const found = adapter ? `${vendor} ${architecture}` : "no adapter";
+  if (!adapter || isFallbackAdapter || architecture === "swiftshader") throw new Error(`--gpu needs a GPU, and the browser has ${found}`);
 }
 
 // Devices that are gone.
@@ -262,7 +272,7 @@ async function all() {
   const only = asked.get("only");
   const wants = (stage) => !only || only.split(",").includes(stage);
   if (only === "missing") return await missing(report);
-  if (asked.has("gpu")) await started();
+  if (asked.has("gpu")) await gpuStarted();
   if (only === "leaving") return await leaving(report);
   if (only === "memory") return await memory();
   // Only by its name: it needs a model.
