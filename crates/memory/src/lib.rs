@@ -40,5 +40,6 @@ pub use memory::{Memory, ReadSlice};
 pub use options::MemoryOptions;
 pub use readback::{Mapped, Read, ReadInto, ReadMany, ReadMapped};
 pub use texture::{ReadTexture, Sampler, Texture};
+pub use transfer::{for_each_parallel, zeroed};
 pub use uniform::UniformSlice;
 pub use usage::Usage;

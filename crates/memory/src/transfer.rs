@@ -45,7 +45,7 @@ pub(crate) fn write_mapped(
         jobs.push((view, part));
         at = end;
     }
-    share(jobs, |(mut view, part): (wgpu::BufferViewMut, &[u8])| {
+    for_each_parallel(jobs, |(mut view, part): (wgpu::BufferViewMut, &[u8])| {
         view.slice(..part.len()).copy_from_slice(part);
         view.slice(part.len()..).fill(0);
     });
@@ -62,7 +62,7 @@ pub(crate) fn copy_all<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a mut [u8])>
             jobs.extend(from.chunks(JOB).zip(to.chunks_mut(JOB)));
         }
     }
-    share(jobs, |(from, to)| {
+    for_each_parallel(jobs, |(from, to)| {
         let len = from.len().min(to.len());
         if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
             to.copy_from_slice(from);
@@ -71,7 +71,10 @@ pub(crate) fn copy_all<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a mut [u8])>
 }
 
 /// A vector of `bytes` zeros whose pages are not touched yet.
-pub(crate) fn fresh(bytes: u64) -> Result<Vec<u8>, MemoryError> {
+///
+/// # Errors
+/// [`MemoryError::HostMemory`] when the host has no room.
+pub fn zeroed(bytes: u64) -> Result<Vec<u8>, MemoryError> {
     let len = host_len(bytes)?;
     // `vec!` aborts when there is no memory: ask first, give back, then take zeroed pages.
     Vec::<u8>::new()
@@ -80,15 +83,29 @@ pub(crate) fn fresh(bytes: u64) -> Result<Vec<u8>, MemoryError> {
     Ok(vec![0; len])
 }
 
+/// Does jobs that move bytes on as many threads as there are processors, at most one for two jobs and twelve in all; on the web
+/// one after the other. The calling thread works too, so that a host that refuses new threads is only slower.
+///
+/// A job should take some tens of microseconds, next to what starting a thread takes.
+///
+/// ```
+/// let mut squares = vec![0; 100];
+/// let jobs = squares.chunks_mut(10).enumerate().collect();
+/// ziggurat_memory::for_each_parallel(jobs, |(ten, chunk): (usize, &mut [usize])| {
+///     for (one, square) in chunk.iter_mut().enumerate() {
+///         *square = (10 * ten + one).pow(2);
+///     }
+/// });
+/// assert_eq!((squares[7], squares[99]), (49, 9801));
+/// ```
 #[cfg(not(target_arch = "wasm32"))]
-fn share<J: Send>(jobs: Vec<J>, work: impl Fn(J) + Sync) {
+pub fn for_each_parallel<J: Send>(jobs: Vec<J>, work: impl Fn(J) + Sync) {
     use std::sync::OnceLock;
     use std::thread;
 
     static THREADS: OnceLock<usize> = OnceLock::new();
     let available =
         *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    // Only large transfers are cut into several jobs of `JOB` bytes; a few small ones are not worth a thread.
     let threads = available.min(MAX_THREADS).min(jobs.len() / 2);
     if threads < 2 {
         jobs.into_iter().for_each(work);
@@ -113,8 +130,9 @@ fn share<J: Send>(jobs: Vec<J>, work: impl Fn(J) + Sync) {
     });
 }
 
+/// Does jobs that move bytes, one after the other.
 #[cfg(target_arch = "wasm32")]
-fn share<J>(jobs: Vec<J>, work: impl Fn(J)) {
+pub fn for_each_parallel<J>(jobs: Vec<J>, work: impl Fn(J)) {
     jobs.into_iter().for_each(work);
 }
 
@@ -133,14 +151,14 @@ mod tests {
     #[test]
     fn every_job_is_done_once() {
         let done = parking_lot::Mutex::new(vec![0; 1000]);
-        share((0..1000_usize).collect(), |job| done.lock()[job] += 1);
+        for_each_parallel((0..1000_usize).collect(), |job| done.lock()[job] += 1);
         assert!(done.lock().iter().all(|&n| n == 1));
     }
 
     #[test]
     fn absurd_sizes_are_an_error_and_not_an_abort() {
         assert!(matches!(
-            fresh(u64::MAX),
+            zeroed(u64::MAX),
             Err(MemoryError::HostMemory {
                 requested: u64::MAX
             })

@@ -7,7 +7,10 @@
 //! Invariants: [`BlockShape`] says everything that kernels need to know of the words; a product with few rows reads each block once;
 //! sums have a fixed order.
 
-use ziggurat_core::{BlockFormat, DType, Shape};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ziggurat_core::{BlockField, BlockFormat, DType, Shape};
+use ziggurat_memory::{for_each_parallel, zeroed};
 
 use crate::num::saturated;
 use crate::run::call::{Call, CallKind, Operands, Sink};
@@ -136,17 +139,33 @@ impl BlockShape {
         (self.cols / self.format.elements() * (first.bytes / 16)) as u64
     }
 
-    /// Blocks as files hold them, as planes.
-    fn to_planes(self, blocks: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(usize::try_from(self.device_bytes()).unwrap_or(0));
-        for field in self.format.fields() {
-            for block in blocks.chunks_exact(self.format.bytes()) {
-                let own = block.get(field.start..field.start + field.bytes);
-                out.extend_from_slice(own.unwrap_or_default());
-            }
-            out.resize(out.len().next_multiple_of(16), 0);
+    /// Blocks as files hold them, as planes; and whether all their numbers fit f16.
+    fn to_planes(self, blocks: &[u8]) -> Result<(Vec<u8>, bool), KernelError> {
+        /// Blocks of one job: some hundreds of KiB.
+        const JOB: usize = 4096;
+        let (format, fields) = (self.format, self.format.fields());
+        let mut out = zeroed(self.device_bytes())?;
+        let mut rest = out.as_mut_slice();
+        let mut planes = Vec::with_capacity(fields.len());
+        for (field, bounds) in fields.iter().zip(self.starts().windows(2)) {
+            let len = bounds.last().unwrap_or(&0) - bounds.first().unwrap_or(&0);
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            let (plane, behind) = rest.split_at_mut(len.min(rest.len()));
+            planes.push(plane.chunks_mut(JOB * field.bytes));
+            rest = behind;
         }
-        out
+        let parts = blocks.chunks(JOB * format.bytes());
+        let jobs = parts.map(|part| (part, planes.iter_mut().map(Iterator::next).collect()));
+        let fits_f16 = AtomicBool::new(true);
+        for_each_parallel(jobs.collect(), |(part, planes): (&[u8], Vec<_>)| {
+            for (field, plane) in fields.iter().zip(planes) {
+                scatter(part, format.bytes(), *field, plane.unwrap_or_default());
+            }
+            if !format.fits_f16(part) {
+                fits_f16.store(false, Ordering::Relaxed);
+            }
+        });
+        Ok((out, fits_f16.into_inner()))
     }
 
     /// Planes as blocks: what [`Blocks::words`] hold, as a file holds it.
@@ -169,6 +188,42 @@ impl BlockShape {
         }
         Some(out)
     }
+}
+
+/// Copies one field of each block into a plane. The length of the copy is a constant for each length there is, or the call of
+/// `memcpy` would take longer than the bytes.
+fn scatter(blocks: &[u8], block_bytes: usize, field: BlockField, plane: &mut [u8]) {
+    fn copy<const N: usize>(from: &[u8], size: usize, start: usize, to: &mut [u8]) {
+        let (slots, _) = to.as_chunks_mut::<N>();
+        for (block, slot) in from.chunks_exact(size).zip(slots) {
+            if let Some(own) = block.get(start..).and_then(|rest| rest.first_chunk()) {
+                *slot = *own;
+            }
+        }
+    }
+    let copy = match field.bytes {
+        2 => copy::<2>,
+        4 => copy::<4>,
+        12 => copy::<12>,
+        16 => copy::<16>,
+        32 => copy::<32>,
+        64 => copy::<64>,
+        128 => copy::<128>,
+        bytes => {
+            let own = blocks.chunks_exact(block_bytes).flat_map(|block| {
+                block
+                    .get(field.start..)
+                    .unwrap_or_default()
+                    .iter()
+                    .take(bytes)
+            });
+            return plane
+                .iter_mut()
+                .zip(own)
+                .for_each(|(slot, byte)| *slot = *byte);
+        }
+    };
+    copy(blocks, block_bytes, field.start, plane);
 }
 
 /// A quantised matrix on a device.
@@ -206,14 +261,11 @@ impl Executor {
                 limit,
             });
         }
-        let planes = shape.to_planes(bytes);
+        let (planes, fits_f16) = shape.to_planes(bytes)?;
         let words = Shape::new([planes.len() / 4]).map_err(KernelError::shape(op))?;
         Ok(Blocks {
             words: self.upload_bytes(DType::U32, &planes, &words)?,
-            shape: BlockShape {
-                fits_f16: shape.format.fits_f16(bytes),
-                ..shape
-            },
+            shape: shape.with_f16(fits_f16),
         })
     }
 
@@ -276,5 +328,44 @@ impl Executor {
         };
         let call = Call::new(CallKind::QuantizedEmbedding { table: table.shape });
         self.run(&call, &operands, out.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn blocks_of_many_jobs_are_the_same_after_planes() {
+        for &format in BlockFormat::ALL {
+            let rows = 3 * 4096 + 5;
+            let shape = BlockShape::new(format, [rows, format.elements()]).unwrap();
+            // Zeros for scales, so that every number fits.
+            let mut bytes: Vec<u8> = (0..shape.bytes()).map(|i| (i % 251) as u8).collect();
+            for block in bytes.chunks_exact_mut(format.bytes()) {
+                for &at in format.halves() {
+                    block[at..at + 2].fill(0);
+                }
+            }
+            let (planes, fits) = shape.to_planes(&bytes).unwrap();
+            assert_eq!(
+                shape.from_planes(&planes).as_ref(),
+                Some(&bytes),
+                "{format}"
+            );
+            assert!(fits, "{format}");
+            // The greatest f16, in the last block.
+            let last = bytes.len() - format.bytes() + format.halves()[0];
+            bytes[last..last + 2].copy_from_slice(&0x7bff_u16.to_le_bytes());
+            let (planes, fits) = shape.to_planes(&bytes).unwrap();
+            assert_eq!(
+                shape.from_planes(&planes).as_ref(),
+                Some(&bytes),
+                "{format}"
+            );
+            assert_eq!(fits, format.fits_f16(&bytes), "{format}");
+            assert!(!fits, "{format}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::flight::Flight;
 use super::plan::Part;
 use crate::buffer::Buffer;
 use crate::error::MemoryError;
-use crate::transfer::{copy_all, fresh};
+use crate::transfer::{copy_all, zeroed};
 use std::future::Future;
 use std::ops::Range;
 use std::pin::Pin;
@@ -62,7 +62,7 @@ impl ReadMany {
     ) -> Result<Self, MemoryError> {
         let outputs = ranges
             .iter()
-            .map(|range| fresh(range.end - range.start))
+            .map(|range| zeroed(range.end - range.start))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             flight: Flight::start(slots, sources, ranges)?,

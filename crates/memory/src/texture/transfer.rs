@@ -99,7 +99,7 @@ impl Memory {
                 got: data.len() as u64,
             });
         }
-        let mut bytes = crate::transfer::fresh(rows.bytes())?;
+        let mut bytes = crate::transfer::zeroed(rows.bytes())?;
         let to = bytes.chunks_exact_mut((rows.padded as usize).max(1));
         for (to, from) in to.zip(data.chunks_exact((rows.tight as usize).max(1))) {
             if let Some(to) = to.get_mut(..from.len()) {
