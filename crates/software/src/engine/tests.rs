@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::indexing_slicing, reason = "tests")]
 
-mod catalogue;
 mod control;
 mod functions;
 mod fusion;

@@ -17,7 +17,7 @@ use ziggurat_kernels::reference::binary;
 use ziggurat_kernels::reference::matmul::{Extents, matmul};
 use ziggurat_kernels::reference::reduce::{Term, reduce};
 use ziggurat_kernels::reference::softmax::softmax;
-use ziggurat_kernels::{Binary, DType, Executor, Reduce, Shape, View, catalogue};
+use ziggurat_kernels::{Binary, DType, Executor, Reduce, Shape, Variant, View, catalogue};
 use ziggurat_software::{Profile, open};
 
 /// An executor on fresh memory full of NaN, so that an element that a kernel misses is seen.
@@ -187,13 +187,25 @@ fn the_comparison_notices_a_wrong_element() {
 #[test]
 fn every_kernel_of_the_catalogue_becomes_a_pipeline() {
     let executor = executor(Profile::nvidia());
-    let mut failures = Vec::new();
     let all = catalogue().unwrap();
-    for variant in &all {
-        if let Err(error) = executor.pipelines().kernel(&variant.descriptor) {
-            failures.push(format!("{}: {error}", variant.name));
-        }
-    }
+    assert!(all.len() > 500, "only {} variants", all.len());
+    let failures_of = &|variants: &[Variant]| -> Vec<String> {
+        let failure = |variant: &Variant| {
+            let made = executor.pipelines().kernel(&variant.descriptor);
+            made.err().map(|error| format!("{}: {error}", variant.name))
+        };
+        variants.iter().filter_map(failure).collect()
+    };
+    let share = all
+        .len()
+        .div_ceil(ziggurat_kernels::core::processors())
+        .max(1);
+    let mut failures: Vec<String> = std::thread::scope(|scope| {
+        let of = |variants| scope.spawn(move || failures_of(variants));
+        let threads: Vec<_> = all.chunks(share).map(of).collect();
+        let results = threads.into_iter().map(|thread| thread.join().unwrap());
+        results.flatten().collect()
+    });
     println!(
         "{} of {} kernels compile",
         all.len() - failures.len(),
