@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use crate::wasm;
 use xtask::failure::{Failure, Outcome};
@@ -51,14 +52,26 @@ pub(super) fn tests(chat: bool) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// Builds the page for people and examples of its package, as small as they get, and puts the page into the folder. Where the
-/// examples are, and how large the page's program and that of its chat.
-pub(super) fn page(folder: &Path, examples: &[&str]) -> Outcome<(PathBuf, [Sizes; 2])> {
-    let built = wasm::small(&[DEMO, CHAT], examples)?;
+/// A wasm program, and the folder that it goes into with its JavaScript.
+type Program = (PathBuf, PathBuf);
+
+/// Builds the page for people and examples of its package, as small as they get, and puts the page into the folder, each example
+/// into that beside its name. How large the page's program is, that of its chat, and each example.
+pub(super) fn page(folder: &Path, examples: &[(&str, PathBuf)]) -> Outcome<Vec<Sizes>> {
+    let names: Vec<&str> = examples.iter().map(|(name, _)| *name).collect();
+    let built = wasm::small(&[DEMO, CHAT], &names)?;
     let programs = files(folder)?.join("program");
-    let demo = small(&built.join("ziggurat_web_demo.wasm"), &programs)?;
-    let chat = small(&built.join("ziggurat_web_chat.wasm"), &programs)?;
-    Ok((built.join("examples"), [demo, chat]))
+    let of_page = ["ziggurat_web_demo.wasm", "ziggurat_web_chat.wasm"];
+    let of_page = of_page.map(|file| (built.join(file), programs.clone()));
+    let example = |(name, folder): &(&str, PathBuf)| {
+        let file = built.join("examples").join(format!("{name}.wasm"));
+        (file, folder.clone())
+    };
+    let all: Vec<Program> = of_page
+        .into_iter()
+        .chain(examples.iter().map(example))
+        .collect();
+    small(&all)
 }
 
 /// Where the page for people goes.
@@ -89,14 +102,31 @@ pub(super) struct Sizes {
     pub(super) gzip: u64,
 }
 
-/// Puts a program that was built for its size into the folder, optimised, with its JavaScript.
-pub(super) fn small(program: &Path, folder: &Path) -> Outcome<Sizes> {
-    bind(program, folder, true)?;
+/// Puts programs that were built for their size into their folders, optimised, with their JavaScript. The optimiser has one
+/// thread: all programs are at it at once.
+fn small(programs: &[Program]) -> Outcome<Vec<Sizes>> {
+    for (program, folder) in programs {
+        bind(program, folder, true)?;
+    }
+    let optimiser = &optimiser()?;
+    thread::scope(|scope| {
+        let of = |program| scope.spawn(move || optimised(optimiser, program));
+        let threads: Vec<_> = programs.iter().map(of).collect();
+        let sizes = threads.into_iter().map(|thread| {
+            let panicked = |_| Err(Failure::new("wasm-opt: a thread panicked"));
+            thread.join().unwrap_or_else(panicked)
+        });
+        sizes.collect()
+    })
+}
+
+/// Optimises a program in its folder.
+fn optimised(optimiser: &Path, (program, folder): &Program) -> Outcome<Sizes> {
     let name = program.file_stem().unwrap_or_default().to_string_lossy();
     let file = folder.join(format!("{name}_bg.wasm"));
     let raw = fs::metadata(&file)?.len();
-    let short = folder.join("short.wasm");
-    let mut optimise = Command::new(optimiser()?);
+    let short = folder.join(format!("{name}_short.wasm"));
+    let mut optimise = Command::new(optimiser);
     optimise.args(PASSES).arg(&file).arg("-o").arg(&short);
     process::quiet(&format!("wasm-opt {name}"), &mut optimise)?;
     fs::rename(&short, &file)?;

@@ -44,14 +44,11 @@ const CHAT: Weighed = Weighed {
 /// Builds the programs for their size, prints what they weigh, and fails where one is over its budget. Drives the page, which has
 /// passed through more tools than the one of the tests.
 pub(super) fn run() -> Outcome<String> {
-    let names = PROGRAMS.map(|program| program.name);
     let pages = workspace::target_dir()?.join("web-size");
-    let (examples, [demo, chat]) = build::page(&pages.join("demo"), &names)?;
-    let mut all = vec![(&DEMO, demo), (&CHAT, chat)];
-    for program in &PROGRAMS {
-        let file = examples.join(format!("{}.wasm", program.name));
-        all.push((program, build::small(&file, &pages.join(program.name))?));
-    }
+    let examples = PROGRAMS.map(|program| (program.name, pages.join(program.name)));
+    let sizes = build::page(&pages.join("demo"), &examples)?;
+    let programs = [&DEMO, &CHAT].into_iter().chain(&PROGRAMS);
+    let all: Vec<_> = programs.zip(sizes).collect();
     println!("{HEAD}");
     for (program, sizes) in &all {
         println!("{}", line(program, sizes));
