@@ -174,6 +174,9 @@ pub(crate) fn run(executor: &Executor, choice: &Choice) -> Outcome<Vec<Record>> 
     if choice.wants("upload download") {
         bytes::transfers(executor, sizes.transfer, &mut push)?;
     }
+    if choice.wants("upload_blocks") {
+        bytes::blocks(executor, sizes.transfer, &mut push)?;
+    }
     if choice.wants("d2d_copy") {
         bytes::copies(executor, sizes.transfer, &mut push)?;
     }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use ziggurat_core::{Element, Shape};
-use ziggurat_kernels::{DType, Executor};
+use ziggurat_core::{BlockFormat, Element, Shape};
+use ziggurat_kernels::{BlockShape, DType, Executor};
 
 use super::{Name, Row};
 use crate::bench::measure::median;
@@ -72,6 +72,31 @@ pub(super) fn transfers(executor: &Executor, bytes: usize, mut push: impl FnMut(
     let mapped = memory.read_mapped(&buffer, all)?.wait()?;
     right(&mapped)?;
     push(row("download", "read_mapped", bytes, bytes, time));
+    Ok(())
+}
+
+/// Upload of quantised blocks, which the host lays out in planes.
+pub(super) fn blocks(executor: &Executor, bytes: usize, mut push: impl FnMut(Row)) -> Outcome {
+    const ROWS: usize = 1024;
+    for format in [BlockFormat::Q4_K, BlockFormat::Q6_K, BlockFormat::Q8_0] {
+        // Less than the bytes, for what planes have behind them.
+        let in_row = (bytes / ROWS / format.bytes()).saturating_sub(1).max(1);
+        let shape = BlockShape::new(format, [ROWS, in_row * format.elements()])?;
+        let len = ROWS * in_row * format.bytes();
+        // No scale among them is large: each byte is below that of the exponent of 1.
+        let data: Vec<u8> = (0_u8..=50).cycle().take(len).collect();
+        let time = seconds(|| {
+            let blocks = executor.upload_blocks(shape, &data)?;
+            executor.synchronize().wait()?;
+            Ok(blocks)
+        })?;
+        let blocks = executor.upload_blocks(shape, &data)?;
+        let planes = executor.download(&blocks.words)?.wait()?;
+        if shape.from_planes(&planes).as_ref() != Some(&data) {
+            return Err(Failure::new(format!("{format}: other blocks came back")));
+        }
+        push(row("upload_blocks", format.name(), len, len, time));
+    }
     Ok(())
 }
 
