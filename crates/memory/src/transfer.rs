@@ -70,7 +70,13 @@ pub(crate) fn copy_all<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a mut [u8])>
     });
 }
 
-/// A vector of `bytes` zeros whose pages are not touched yet.
+/// A vector of `bytes` zeros whose pages are not touched yet, or an error where `vec!` would abort.
+///
+/// ```
+/// assert_eq!(ziggurat_memory::zeroed(3)?, [0; 3]);
+/// assert!(ziggurat_memory::zeroed(u64::MAX).is_err());
+/// # Ok::<(), ziggurat_memory::MemoryError>(())
+/// ```
 ///
 /// # Errors
 /// [`MemoryError::HostMemory`] when the host has no room.
