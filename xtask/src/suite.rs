@@ -119,8 +119,8 @@ const ELSEWHERE: [&str; 3] = [
     "--skip=fuzz_values",
 ];
 
-/// What of the sweep runs on OpenGL: reductions, scans, rows and functions of one operand, which take minutes there, are left
-/// to [`SMOKE`].
+/// What of the sweep runs on OpenGL. Reductions, scans, rows and functions of one operand take minutes there: what they have are
+/// the vectors of [`SMOKE`].
 const SWEEP_ON_GL: [&str; 5] = [
     "sweep::products_hold_everywhere",
     "sweep::windowed_ops_hold_everywhere",

@@ -159,7 +159,7 @@ impl BlockShape {
         let fits_f16 = AtomicBool::new(true);
         for_each_parallel(jobs.collect(), |(part, planes): (&[u8], Vec<_>)| {
             for (field, plane) in fields.iter().zip(planes) {
-                scatter(part, format.bytes(), *field, plane.unwrap_or_default());
+                copy_field(part, format.bytes(), *field, plane.unwrap_or_default());
             }
             if !format.fits_f16(part) {
                 fits_f16.store(false, Ordering::Relaxed);
@@ -192,7 +192,7 @@ impl BlockShape {
 
 /// Copies one field of each block into a plane. The length of the copy is a constant for each length there is, or the call of
 /// `memcpy` would take longer than the bytes.
-fn scatter(blocks: &[u8], block_bytes: usize, field: BlockField, plane: &mut [u8]) {
+fn copy_field(blocks: &[u8], block_bytes: usize, field: BlockField, plane: &mut [u8]) {
     fn copy<const N: usize>(from: &[u8], size: usize, start: usize, to: &mut [u8]) {
         let (slots, _) = to.as_chunks_mut::<N>();
         for (block, slot) in from.chunks_exact(size).zip(slots) {
