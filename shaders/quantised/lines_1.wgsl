@@ -7,11 +7,16 @@ override ROWS: u32 = 8u;
 struct Sums {
     a0: vec4<f32>,
     b0: vec4<f32>,
+    squares: f32,
 }
 
 fn add_run(sums: Sums, place: At, at: u32, near: Weights, far: Weights) -> Sums {
-    let x0 = input_of(place, 0u, at);
+    let given = input_of(place, 0u, at);
+    let x0 = weighted(given, place.start * UNIT + at);
     var next = sums;
+    if NORMED {
+        next.squares += squares_of(given);
+    }
     next.a0 = times(sums.a0, near, x0);
     if ROWS > 4u {
         next.b0 = times(sums.b0, far, x0);
@@ -23,5 +28,8 @@ fn put_sums(sums: Sums, lid: u32) {
     put(0u, lid, sums.a0);
     if ROWS > 4u {
         put(4u, lid, sums.b0);
+    }
+    if NORMED {
+        set_sum(ROWS * WG + lid, sums.squares);
     }
 }

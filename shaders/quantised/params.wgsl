@@ -12,7 +12,13 @@ struct Params {
     out_offset: u32,
     // Workgroups along the rows of the blocks.
     along: u32,
-    unused: u32,
+    // The first element of the norm's weight.
+    norm_offset: u32,
     // Where each plane begins, in vectors of 16 bytes.
     planes: vec4<u32>,
+    // What is added to a norm's mean of squares.
+    eps: f32,
+    reserved_0: u32,
+    reserved_1: u32,
+    reserved_2: u32,
 }

@@ -1,10 +1,13 @@
-// Computes: out[l, r] = sum over k of x[l, k] * w[r, k] for LINES rows of x and ROWS of w, which is in blocks. LANES invocations share
+// Computes: out[l, r] = sum over k of x[l, k] * w[r, k] for LINES rows of x and ROWS of w, which is in blocks; of a row of x that is
+//           normalised before, if there is a norm. With GATED the first half of w's rows are gates of the second:
+//           out[l, r] = silu(sum of row r) * sum of row n / 2 + r. LANES invocations share
 //           k, and a workgroup has as many such tiles as it has room for, along the rows of w, whose numbers are those of its blocks in f32.
 //           Invocations read 16 bytes of blocks each, whose elements of x are 64 to 256 bytes from one invocation to the next: where
 //           several rows of x are multiplied, they go through workgroup memory, in which such steps can be free.
-// Bindings: params, a (the rows of x), 2 the blocks, 3 out.
+// Bindings: params, a (the rows of x), 2 the blocks, 3 out, that of the norm part.
 // Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost.
-// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part); store1.
+// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part);
+//           NORMED, weighted, factor_of (norm part); GATED, gated (gate part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, then one rounding to the dtype.
 
 override WG: u32 = 128u;
@@ -15,7 +18,11 @@ override LANES: u32 = 128u;
 override STAGED: bool = true;
 
 override TILES: u32 = WG / LANES;
-override TOTALS: u32 = LINES * ROWS;
+override SUMS: u32 = LINES * ROWS;
+// With the squares of a norm, of which there is one row.
+override TOTALS: u32 = SUMS + select(0u, 1u, NORMED);
+// Columns of the result that a tile has.
+override OWN: u32 = select(ROWS, 4u, GATED);
 
 // Vectors of a row of x that belong to a unit, and to one unit of each invocation of a tile.
 const UNIT: u32 = RUNS * 4u;
@@ -152,8 +159,10 @@ fn careful_sum(line: u32, row: u32, lane: u32) -> f32 {
         for (var run = 0u; run < RUNS; run++) {
             let n = run_of(unit, run);
             let at = run_at(i, run);
-            sum = plus4(plus4(sum, vector_of(line, at), n.v0), vector_of(line, at + 1u), n.v1);
-            sum = plus4(plus4(sum, vector_of(line, at + 2u), n.v2), vector_of(line, at + 3u), n.v3);
+            let given = Run(vector_of(line, at), vector_of(line, at + 1u), vector_of(line, at + 2u), vector_of(line, at + 3u));
+            let x = weighted(given, at);
+            sum = plus4(plus4(sum, x.v0, n.v0), x.v1, n.v1);
+            sum = plus4(plus4(sum, x.v2, n.v2), x.v3, n.v3);
         }
     }
     return sum;
@@ -165,6 +174,25 @@ fn sum_at(i: u32) -> f32 {
 
 fn set_sum(i: u32, sum: f32) {
     tile_memory[i / 4u][i % 4u] = sum;
+}
+
+// Columns of the result.
+fn columns() -> u32 {
+    return select(params.n, params.n / 2u, GATED);
+}
+
+// The row of w of a sum of a tile whose first column is `row`.
+fn row_of(row: u32, i: u32) -> u32 {
+    return row + select(i, columns() + i - 4u, GATED && i >= 4u);
+}
+
+// What sum `i` of a tile comes to.
+fn whole_sum(i: u32, tile: u32) -> f32 {
+    let sum = sum_at((i * TILES + tile) * LANES);
+    if NORMED {
+        return sum * factor_of(sum_at((SUMS * TILES + tile) * LANES), params.units * UNIT * 4u);
+    }
+    return sum;
 }
 
 fn put(total: u32, lid: u32, sums: vec4<f32>) {
@@ -182,8 +210,9 @@ fn main(
 ) {
     let id = group.x + (group.y + group.z * groups.y) * groups.x;
     let line = (id / params.along) * LINES;
-    let first = (id % params.along) * TILES * ROWS;
-    let row = first + lid / LANES * ROWS;
+    let first = (id % params.along) * TILES * OWN;
+    let row = first + lid / LANES * OWN;
+    let far_row = row_of(row, 4u);
 
     var sums = Sums();
     let lane = lid % LANES;
@@ -191,7 +220,7 @@ fn main(
     var near = units_at(row, min(lane, last));
     var far = Units();
     if ROWS > 4u {
-        far = units_at(row + 4u, min(lane, last));
+        far = units_at(far_row, min(lane, last));
     }
     if STAGED {
         bring(line, 0u, 0u, lid);
@@ -206,7 +235,7 @@ fn main(
         let next_near = units_at(row, next);
         var next_far = Units();
         if ROWS > 4u {
-            next_far = units_at(row + 4u, next);
+            next_far = units_at(far_row, next);
         }
         if STAGED {
             bring(line, start + LANES, CHUNKS - half, lid);
@@ -227,10 +256,10 @@ fn main(
     workgroupBarrier();
     put_sums(sums, lid);
     // Infinities and NaN, also where sums of integers overflow, are those of the numbers themselves.
-    for (var total = 0u; total < TOTALS; total++) {
+    for (var total = 0u; total < SUMS; total++) {
         let at = total * WG + lid;
         if (bitcast<u32>(sum_at(at)) & 0x7f800000u) == 0x7f800000u {
-            set_sum(at, careful_sum(line + total / ROWS, row + total % ROWS, lid % LANES));
+            set_sum(at, careful_sum(line + total / ROWS, row_of(row, total % ROWS), lid % LANES));
         }
     }
     workgroupBarrier();
@@ -242,12 +271,17 @@ fn main(
         }
         workgroupBarrier();
     }
-    for (var i = lid; i < TOTALS * TILES; i += WG) {
-        let total = i / TILES;
-        let l = line + total / ROWS;
-        let r = first + i % TILES * ROWS + total % ROWS;
-        if l < params.m && r < params.n {
-            store1(params.out_offset + l * params.n + r, out_elem(sum_at(i * LANES)));
+    for (var i = lid; i < LINES * OWN * TILES; i += WG) {
+        let tile = i % TILES;
+        let own = i / TILES;
+        let l = line + own / OWN;
+        let r = first + tile * OWN + own % OWN;
+        if l < params.m && r < columns() {
+            var value = whole_sum(own, tile);
+            if GATED {
+                value = gated(value, whole_sum(own + 4u, tile));
+            }
+            store1(params.out_offset + l * columns() + r, out_elem(value));
         }
     }
 }

@@ -75,13 +75,13 @@ pub use ops::norm::{Affine, Channels, Norm};
 pub use ops::numerics::Numerics;
 pub use ops::pad::Pad;
 pub use ops::pool::{Pool, Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
-pub use ops::quantised::{BlockShape, Blocks};
+pub use ops::quantised::{BlockShape, Blocks, LinearForm};
 pub use ops::random::{Random, RandomState};
 pub use ops::reduce::{Reduce, UserCombine};
 #[doc(hidden)]
 pub use ops::reduce::{ReduceDTypes, ReduceSpec};
 pub use ops::resize::{Coordinates, NearestMode, ResizeAxis, ResizeMode, ResizeOptions};
-pub use ops::rope::{RopeOptions, RopePositions, RopeRows};
+pub use ops::rope::{RopeAppend, RopeAppended, RopeOptions, RopePositions, RopeRows};
 pub use ops::scan::{Scan, ScanOp, ScanOptions};
 pub use ops::select::Unique;
 pub use ops::softmax::SoftmaxKind;

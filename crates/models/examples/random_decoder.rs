@@ -1,6 +1,7 @@
-//! Writes a GGUF file of the shape of Llama 3 8B with random weights, for measurements with `ziggurat bench`.
+//! Writes a GGUF file of the shape of Llama 3 8B or of SmolLM2 135M with random weights, for measurements with `ziggurat bench`.
 //!
-//! `random_decoder FILE FORMAT [LAYERS]`: the format of all matrices, as "Q4_K"; fewer layers than 32 make a smaller file.
+//! `random_decoder FILE FORMAT [SHAPE] [LAYERS]`: the format of all matrices, as "Q4_K"; `llama-3-8b` or `smollm2-135m`; fewer
+//! layers than that has make a smaller file.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
@@ -14,12 +15,41 @@ use std::io::{BufWriter, Write as _};
 use writer::Writer;
 use ziggurat_tensor::{BlockFormat, f16};
 
-const VOCABULARY: u64 = 128_256;
-const WIDTH: u64 = 4096;
-const HIDDEN: u64 = 14_336;
-const HEADS: u32 = 32;
-const KEY_HEADS: u32 = 8;
-const KEY_WIDTH: u64 = WIDTH / HEADS as u64 * KEY_HEADS as u64;
+/// Extents of a model.
+struct Shape {
+    name: &'static str,
+    vocabulary: u64,
+    width: u64,
+    hidden: u64,
+    heads: u32,
+    key_heads: u32,
+    layers: u32,
+    /// Whether scores are products with the table of tokens.
+    tied: bool,
+}
+
+const SHAPES: [Shape; 2] = [
+    Shape {
+        name: "llama-3-8b",
+        vocabulary: 128_256,
+        width: 4096,
+        hidden: 14_336,
+        heads: 32,
+        key_heads: 8,
+        layers: 32,
+        tied: false,
+    },
+    Shape {
+        name: "smollm2-135m",
+        vocabulary: 49_152,
+        width: 576,
+        hidden: 1536,
+        heads: 9,
+        key_heads: 3,
+        layers: 30,
+        tied: true,
+    },
+];
 
 /// Where data of tensors begins.
 const ALIGNMENT: u64 = 32;
@@ -34,7 +64,7 @@ struct Wanted {
     dims: Vec<u64>,
 }
 
-fn wanted(layers: u32) -> Vec<Wanted> {
+fn wanted(shape: &Shape, layers: u32) -> Vec<Wanted> {
     let mut all = Vec::new();
     let mut add = |name: &str, dims: &[u64]| {
         all.push(Wanted {
@@ -42,20 +72,24 @@ fn wanted(layers: u32) -> Vec<Wanted> {
             dims: dims.to_vec(),
         });
     };
-    add("token_embd", &[WIDTH, VOCABULARY]);
-    add("output_norm", &[WIDTH]);
-    add("output", &[WIDTH, VOCABULARY]);
+    let (width, hidden) = (shape.width, shape.hidden);
+    let key_width = width / u64::from(shape.heads) * u64::from(shape.key_heads);
+    add("token_embd", &[width, shape.vocabulary]);
+    add("output_norm", &[width]);
+    if !shape.tied {
+        add("output", &[width, shape.vocabulary]);
+    }
     for layer in 0..layers {
         for (name, dims) in [
-            ("attn_norm", &[WIDTH][..]),
-            ("attn_q", &[WIDTH, WIDTH]),
-            ("attn_k", &[WIDTH, KEY_WIDTH]),
-            ("attn_v", &[WIDTH, KEY_WIDTH]),
-            ("attn_output", &[WIDTH, WIDTH]),
-            ("ffn_norm", &[WIDTH]),
-            ("ffn_gate", &[WIDTH, HIDDEN]),
-            ("ffn_up", &[WIDTH, HIDDEN]),
-            ("ffn_down", &[HIDDEN, WIDTH]),
+            ("attn_norm", &[width][..]),
+            ("attn_q", &[width, width]),
+            ("attn_k", &[width, key_width]),
+            ("attn_v", &[width, key_width]),
+            ("attn_output", &[width, width]),
+            ("ffn_norm", &[width]),
+            ("ffn_gate", &[width, hidden]),
+            ("ffn_up", &[width, hidden]),
+            ("ffn_down", &[hidden, width]),
         ] {
             add(&format!("blk.{layer}.{name}"), dims);
         }
@@ -76,22 +110,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("which file shall be written?")?;
     let name = arguments.next().unwrap_or_else(|| "Q4_K".to_owned());
-    let layers = arguments.next().map_or(Ok(32), |text| text.parse())?;
+    let shape = arguments.next();
+    let shape = shape.as_deref().unwrap_or(SHAPES[0].name);
+    let known = SHAPES.iter().find(|known| known.name == shape);
+    let shape = known.ok_or_else(|| format!("no shape is named {shape}"))?;
+    let layers = arguments
+        .next()
+        .map_or(Ok(shape.layers), |text| text.parse())?;
     let mut formats = BlockFormat::ALL.iter().copied();
     let format = formats
         .find(|format| format.name() == name)
         .ok_or_else(|| format!("no format of blocks is named {name}"))?;
-    let all = wanted(layers);
+    let all = wanted(shape, layers);
 
     let texts = [("general.architecture", "llama")];
     let numbers = [
-        ("vocab_size", u32::try_from(VOCABULARY)?),
+        ("vocab_size", u32::try_from(shape.vocabulary)?),
         ("context_length", 8192),
-        ("embedding_length", u32::try_from(WIDTH)?),
-        ("feed_forward_length", u32::try_from(HIDDEN)?),
+        ("embedding_length", u32::try_from(shape.width)?),
+        ("feed_forward_length", u32::try_from(shape.hidden)?),
         ("block_count", layers),
-        ("attention.head_count", HEADS),
-        ("attention.head_count_kv", KEY_HEADS),
+        ("attention.head_count", shape.heads),
+        ("attention.head_count_kv", shape.key_heads),
     ];
     let floats: [(&str, f32); 2] = [
         ("attention.layer_norm_rms_epsilon", 1e-5),

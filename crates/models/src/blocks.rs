@@ -4,7 +4,8 @@
 //! `[batch, length, width]`.
 
 use ziggurat_tensor::{
-    Attention, Error as TensorError, KvSlots, RopeForm, RopeTable, SlotPositions, Tensor,
+    Attention, Error as TensorError, KvSlots, QuantizedLinearOptions, RopeForm, RopeTable,
+    SlotPositions, Tensor,
 };
 
 mod conv;
@@ -36,6 +37,23 @@ impl Linear {
     pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
         self.weight.linear(x, self.bias.as_ref())
     }
+
+    /// The same behind a norm, if there is one.
+    ///
+    /// # Errors
+    /// If the extents do not fit.
+    pub fn forward_behind(
+        &self,
+        norm: Option<&RmsNorm>,
+        x: &Tensor,
+    ) -> Result<Tensor, TensorError> {
+        let options = QuantizedLinearOptions {
+            rms_norm: norm.map(RmsNorm::parts),
+            swiglu: false,
+            bias: self.bias.as_ref(),
+        };
+        self.weight.linear_with(x, &options)
+    }
 }
 
 /// `x / √(mean(x²) + eps) · weight` over the last axis.
@@ -55,6 +73,10 @@ impl RmsNorm {
     pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
         x.rms_norm(self.weight.dims(), Some(&self.weight), self.eps)
     }
+
+    const fn parts(&self) -> (&Tensor, f32) {
+        (&self.weight, self.eps)
+    }
 }
 
 /// The second half of a layer, with a gate: `down(silu(gate(x)) · up(x))`.
@@ -67,13 +89,12 @@ pub struct GatedMlp {
 }
 
 impl GatedMlp {
-    /// `[.., width]` to `[.., width]`.
+    /// `[.., width]` to `[.., width]`, behind the norm if there is one.
     ///
     /// # Errors
     /// If the extents do not fit.
-    pub fn forward(&self, x: &Tensor) -> Result<Tensor, TensorError> {
-        let [gate, up] = self.gate_up.forward(x);
-        self.down.forward(&gate?.silu()?.mul(&up?)?)
+    pub fn forward(&self, x: &Tensor, norm: Option<&RmsNorm>) -> Result<Tensor, TensorError> {
+        self.down.forward(&self.gate_up.forward_gated(x, norm)?)
     }
 }
 
@@ -112,13 +133,14 @@ pub struct CausalAttention {
 }
 
 impl CausalAttention {
-    /// `[batch, length, width]` to the same; keys and values of these tokens are written to `cache`.
+    /// `[batch, length, width]` to the same, behind the norm if there is one; keys and values of these tokens are written to `cache`.
     ///
     /// # Errors
     /// If the extents do not fit, or the cache or the table of positions has no room.
     pub fn forward(
         &self,
         x: &Tensor,
+        norm: Option<&RmsNorm>,
         place: &Place<'_>,
         rope: Option<&RopeTable>,
         cache: &mut KvSlots,
@@ -127,6 +149,15 @@ impl CausalAttention {
             // The reshape says what is wrong with the rank.
             return x.reshape_to([1, x.len(), 1]);
         };
+        if let (Place::Each(at), Some(table)) = (place, rope)
+            && let Some((joined, [_, k, v])) = self.joined((x, norm))?
+            && k == v
+        {
+            let all = self.heads + 2 * self.key_heads;
+            let joined = heads_of(&joined, all)?.squeeze_axis(1)?;
+            let q = cache.rope_write_each(at, &joined, table, self.interleaved)?;
+            return self.out_of(&cache.attend_each(at, &q, &self.options())?);
+        }
         let form = RopeForm {
             interleaved: self.interleaved,
             positions_before_heads: true,
@@ -147,13 +178,9 @@ impl CausalAttention {
             },
         };
         let rotate = |x: Tensor| rope.map_or_else(|| Ok(x.clone()), |table| x.rope(table, form));
-        let [q, k, v] = self.projected(x, rotate)?;
+        let [q, k, v] = self.projected((x, norm), rotate)?;
         let [q, k, v] = [q.transpose(1, 2)?, k.transpose(1, 2)?, v.transpose(1, 2)?];
-        let options = Attention {
-            causal: true,
-            left_window: self.window,
-            ..Attention::default()
-        };
+        let options = self.options();
         let seen = match *place {
             Place::Slot { slot, start } => {
                 cache.write(slot, start, &k, &v)?;
@@ -164,24 +191,47 @@ impl CausalAttention {
                 cache.attend_each(at, &q, &options)?
             }
         };
-        let width = self.out.weight.dims().last().copied().unwrap_or(0);
-        self.out
-            .forward(&seen.transpose(1, 2)?.reshape_to([batch, length, width])?)
+        self.out_of(&seen)
+    }
+
+    fn options(&self) -> Attention<'static> {
+        Attention {
+            causal: true,
+            left_window: self.window,
+            ..Attention::default()
+        }
+    }
+
+    /// What comes out of heads `[batch, heads, length, dim]`.
+    fn out_of(&self, seen: &Tensor) -> Result<Tensor, TensorError> {
+        self.out.forward(&seen.transpose(1, 2)?.flatten(2, 3)?)
+    }
+
+    /// Queries, keys and values behind each other, `[batch, length, ..]`, and their widths, if they are one product, with whole heads
+    /// and no norms.
+    fn joined(
+        &self,
+        (x, norm): (&Tensor, Option<&RmsNorm>),
+    ) -> Result<Option<(Tensor, [usize; 3])>, TensorError> {
+        match (&self.qkv, &self.norms) {
+            (Linears::Joined { layer, widths }, None)
+                if widths[0] * self.key_heads == widths[1] * self.heads =>
+            {
+                Ok(Some((layer.forward_behind(norm, x)?, *widths)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Queries and keys behind `rotate`, and values: `[batch, length, heads, dim]` each. What is joined, and has no norms, is
     /// rotated by one dispatch.
     fn projected(
         &self,
-        x: &Tensor,
+        (x, norm): (&Tensor, Option<&RmsNorm>),
         rotate: impl Fn(Tensor) -> Result<Tensor, TensorError>,
     ) -> Result<[Tensor; 3], TensorError> {
         let (heads, key_heads) = (self.heads, self.key_heads);
-        if let (Linears::Joined { layer, widths }, None) = (&self.qkv, &self.norms)
-            && let &[q, k, v] = widths
-            && q * key_heads == k * heads
-        {
-            let all = layer.forward(x)?;
+        if let Some((all, [q, k, v])) = self.joined((x, norm))? {
             let both = heads_of(&all.narrow(-1, 0, q + k)?, heads + key_heads)?;
             let both = rotate(both)?;
             return Ok([
@@ -190,7 +240,7 @@ impl CausalAttention {
                 heads_of(&all.narrow(-1, q + k, v)?, key_heads)?,
             ]);
         }
-        let [q, k, v] = self.qkv.forward(x);
+        let [q, k, v] = self.qkv.forward(x, norm);
         let mut q = heads_of(&q?, heads)?;
         let mut k = heads_of(&k?, key_heads)?;
         if let Some([of_q, of_k]) = &self.norms {
@@ -225,10 +275,9 @@ impl DecoderLayer {
         rope: &RopeTable,
         cache: &mut KvSlots,
     ) -> Result<Tensor, TensorError> {
-        let normed = self.attention_norm.forward(x)?;
-        let x = x.add(&(self.attention).forward(&normed, place, Some(rope), cache)?)?;
-        let normed = self.mlp_norm.forward(&x)?;
-        x.add(&self.mlp.forward(&normed)?)
+        let norm = Some(&self.attention_norm);
+        let x = x.add(&(self.attention).forward(x, norm, place, Some(rope), cache)?)?;
+        x.add(&self.mlp.forward(&x, Some(&self.mlp_norm))?)
     }
 }
 

@@ -89,7 +89,7 @@ impl Decoder {
             let length = x.dims().get(1).copied().unwrap_or(1);
             x = x.narrow(1, length.saturating_sub(1), 1)?;
         }
-        let scores = self.output.forward(&self.norm.forward(&x)?)?;
+        let scores = self.output.forward_behind(Some(&self.norm), &x)?;
         scores.to_dtype(DType::F32)
     }
 }

@@ -6,10 +6,12 @@
 mod stored;
 
 use ziggurat_core::DType;
+use ziggurat_kernels::{RopeAppend, RopeAppended};
 
 use stored::{Stored, attention, factors};
 
-use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
+use crate::tensor::new_shape;
+use crate::{Attention, Device, Error, QueryPosition, RopeForm, RopeTable, Tensor, capture};
 
 /// Keys `[slots, heads, capacity, D]` and values `[slots, heads, capacity, Dv]` of sequences that begin, grow and end
 /// independently of each other.
@@ -241,21 +243,132 @@ impl KvSlots {
             all.check_fits(OP, name, new, |dims| dims[2] = 1)?;
             ready.push((all.ready(new)?, all));
         }
-        let executor = self.device().executor();
-        if executor.is_capturing() {
-            let memory = ready.iter().flat_map(|(_, all)| all.memory());
-            let views = memory.map(Tensor::stored);
-            let views = views.collect::<Result<Vec<_>, _>>()?;
-            capture::cache_memory(OP, std::ptr::from_ref(&*self.owner).addr(), &views)?;
-        }
-        let places = at.places.stored()?;
-        let checks = self.device().index_checks();
-        let checked = checks.record(executor, OP, places, &self.extents())?;
+        self.note_memory(OP)?;
         for (new, all) in ready {
             all.write_each(OP, &new, at)?;
-            for memory in all.memory() {
-                checked.of(memory.clone())?;
-            }
+        }
+        self.check_places(OP, at)
+    }
+
+    /// Rotates queries and keys, and writes keys and values, of each slot at its position: `joined` is
+    /// `[slots, heads of queries + 2 · heads of the cache, D]`, as one product makes all three. Returns the queries,
+    /// `[slots, heads of queries, 1, D]`, for [`KvSlots::attend_each`]. Within a capture, each replay does that.
+    ///
+    /// It is what [`Tensor::rope`] and [`KvSlots::write_each`] do, by one dispatch where a cache of floats has the dtype of `joined`
+    /// and heads are whole vectors of four elements.
+    ///
+    /// # Errors
+    /// If the extents are not the cache's, or do not fit the table; if the positions are those of another cache. Then nothing changes.
+    pub fn rope_write_each(
+        &mut self,
+        at: &SlotPositions,
+        joined: &Tensor,
+        table: &RopeTable,
+        interleaved: bool,
+    ) -> Result<Tensor, Error> {
+        const OP: &str = "KvSlots::rope_write_each";
+        self.check_positions(OP, at)?;
+        for tensor in [joined, &table.cos, &table.sin] {
+            self.keys.numbers.same_device(OP, tensor)?;
+        }
+        let [slots, heads, _] = self.extents();
+        let &[of_slots, all, _] = joined.dims() else {
+            let text = format!(
+                "queries, keys and values must have rank 3: they are {}",
+                joined.shape()
+            );
+            return Err(Error::shape(OP, text));
+        };
+        let Some(queries) = all.checked_sub(2 * heads).filter(|_| of_slots == slots) else {
+            let got = joined.shape();
+            let text = format!(
+                "there must be heads of {slots} slots, and {heads} each of keys and values: they are {got}"
+            );
+            return Err(Error::shape(OP, text));
+        };
+        if let Some(rotated) = self.rope_written(OP, at, (joined, queries), (table, interleaved))? {
+            return Ok(rotated);
+        }
+        let form = RopeForm {
+            interleaved,
+            positions_before_heads: true,
+            positions: Some(&at.positions.unsqueeze(1)?),
+            ..RopeForm::default()
+        };
+        let both = joined.narrow(1, 0, queries + heads)?.unsqueeze(1)?;
+        let both = both.rope(table, form)?.transpose(1, 2)?;
+        let values = joined.narrow(1, queries + heads, heads)?.unsqueeze(2)?;
+        self.write_each(at, &both.narrow(1, queries, heads)?, &values)?;
+        both.narrow(1, 0, queries)
+    }
+
+    /// [`KvSlots::rope_write_each`] by one dispatch; `None`, with nothing done, where that is not possible.
+    fn rope_written(
+        &self,
+        op: &'static str,
+        at: &SlotPositions,
+        (joined, queries): (&Tensor, usize),
+        (table, interleaved): (&RopeTable, bool),
+    ) -> Result<Option<Tensor>, Error> {
+        let dtype = joined.dtype();
+        let [rotary, rows] =
+            [&table.cos, &table.sin].map(|table| table.dtype() == DType::F32 && table.rank() == 2);
+        if self.factors.is_some() || self.dtype() != dtype || !(rotary && rows) || queries == 0 {
+            return Ok(None);
+        }
+        let device = self.device();
+        let executor = device.executor();
+        let &[slots, _, len] = joined.dims() else {
+            return Ok(None);
+        };
+        let fail = |error| Error::from_kernel(op, error);
+        let shape = new_shape(op, &[slots, queries, 1, len])?;
+        let rotated = executor.alloc(&shape, dtype).map_err(fail)?;
+        let (cos, sin) = (table.cos.contiguous()?, table.sin.contiguous()?);
+        let reads = RopeAppend {
+            joined: joined.stored()?,
+            tables: [cos.stored()?, sin.stored()?],
+            positions: at.positions.stored()?,
+            interleaved,
+        };
+        let writes = RopeAppended {
+            queries: &rotated,
+            keys: self.keys.numbers.stored()?,
+            values: self.values.numbers.stored()?,
+        };
+        if !executor.rope_append_is_one_kernel(&reads, &writes) {
+            return Ok(None);
+        }
+        self.note_memory(op)?;
+        drop(executor.rope_append(&reads, &writes).map_err(fail)?);
+        self.check_places(op, at)?;
+        Ok(Some(Tensor::from_view(device, rotated)))
+    }
+
+    /// Says to a capture, before it writes, which memory the cache has.
+    fn note_memory(&self, op: &'static str) -> Result<(), Error> {
+        if !self.device().executor().is_capturing() {
+            return Ok(());
+        }
+        let memory = [&self.keys, &self.values]
+            .into_iter()
+            .flat_map(Stored::memory);
+        let views = memory.map(Tensor::stored);
+        let views = views.collect::<Result<Vec<_>, _>>()?;
+        capture::cache_memory(op, std::ptr::from_ref(&*self.owner).addr(), &views)
+    }
+
+    /// Makes positions that are out of range an error of the cache's memory, where they are looked for.
+    fn check_places(&self, op: &'static str, at: &SlotPositions) -> Result<(), Error> {
+        let device = self.device();
+        let checks = device.index_checks();
+        let places = at.places.stored()?;
+        let checked = checks.record(device.executor(), op, places, &self.extents())?;
+        for memory in [&self.keys, &self.values]
+            .into_iter()
+            .flat_map(Stored::memory)
+        {
+            checked.of(memory.clone())?;
         }
         Ok(())
     }

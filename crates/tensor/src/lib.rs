@@ -87,13 +87,13 @@ pub use observe::{
 pub use observe::{NanReport, NanTrace, NonFinite};
 pub use operand::Operand;
 pub use ops::DepthOrder;
-pub use ops::QuantizedTensor;
 pub use ops::{AspectRatio, InterpolateMode, InterpolateOptions};
 pub use ops::{
     Attention, BatchNormTrained, MaskedRows, QueryPosition, RopeForm, RopeTable, ScoreStage,
 };
 pub use ops::{Closeness, CrossEntropyOptions, GateHalf, Reduction};
 pub use ops::{GemmOptions, Generator, Unique};
+pub use ops::{QuantizedLinearOptions, QuantizedTensor};
 pub use precision::PrecisionScope;
 pub use range::AxisRange;
 pub use scalar::{Scalar, scalar};

@@ -45,7 +45,7 @@ pub use gemm::GemmOptions;
 pub use loss::{CrossEntropyOptions, Reduction};
 pub use movement::DepthOrder;
 pub use norm::BatchNormTrained;
-pub use quantized::QuantizedTensor;
+pub use quantized::{QuantizedLinearOptions, QuantizedTensor};
 pub use random::Generator;
 pub use resize::{AspectRatio, InterpolateMode, InterpolateOptions};
 pub use rope::{RopeForm, RopeTable};

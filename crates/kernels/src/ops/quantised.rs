@@ -13,7 +13,7 @@ use ziggurat_core::{BlockField, BlockFormat, DType, Shape};
 use ziggurat_memory::{for_each_parallel, zeroed};
 
 use crate::num::saturated;
-use crate::run::call::{Call, CallKind, Operands, Sink};
+use crate::run::call::{Call, CallKind, F32Bits, Operands, Sink};
 use crate::run::completion::Completion;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
@@ -25,7 +25,7 @@ mod plan;
 mod rows;
 
 pub(crate) use kernel::{variants, writing_fused};
-pub(crate) use plan::{plan_linear, run_linear};
+pub(crate) use plan::{is_one_kernel, plan_linear, run_linear};
 pub(crate) use rows::{plan_dequantize, plan_embedding, run_dequantize, run_embedding};
 
 params! {
@@ -38,8 +38,12 @@ params! {
         x_row: u32,
         out_offset: u32,
         along: u32,
-        unused: u32,
+        norm_offset: u32,
         planes: [u32; 4],
+        eps: f32,
+        reserved_0: u32,
+        reserved_1: u32,
+        reserved_2: u32,
     }
 }
 
@@ -226,6 +230,28 @@ fn copy_field(blocks: &[u8], block_bytes: usize, field: BlockField, plane: &mut 
     copy(blocks, block_bytes, field.start, plane);
 }
 
+/// What a product with blocks does besides, in the same kernel: see [`CallKind::QuantizedLinear`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LinearForm {
+    /// The input is normalised first, as [`Norm::Rms`](crate::Norm::Rms) does it: what is added to the mean of its squares.
+    pub rms_norm: Option<F32Bits>,
+    /// SwiGLU: the first half of the weight's rows are gates of the second, and the result is
+    /// `silu(x · gateᵀ) · (x · upᵀ)`, `[.., n / 2]`.
+    pub swiglu: bool,
+}
+
+impl LinearForm {
+    /// Columns of the result by a weight of so many rows.
+    pub(crate) const fn columns(self, rows: usize) -> usize {
+        if self.swiglu { rows / 2 } else { rows }
+    }
+
+    /// Whether it is a product and nothing else.
+    pub(crate) fn is_plain(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// A quantised matrix on a device.
 #[derive(Clone, Debug)]
 pub struct Blocks {
@@ -290,8 +316,15 @@ impl Executor {
         };
         let call = Call::new(CallKind::QuantizedLinear {
             weight: weight.shape,
+            form: LinearForm::default(),
         });
         self.run(&call, &operands, out.into())
+    }
+
+    /// Whether a product of `x` by the weight is one kernel, which can do what a [`LinearForm`] says: if `x` has one row, whose
+    /// elements lie side by side from a multiple of four on, and the device has what the kernel takes.
+    pub fn quantized_linear_is_one_kernel(&self, x: &View, weight: &BlockShape) -> bool {
+        is_one_kernel(self, x, weight)
     }
 
     /// The numbers of the blocks, `[rows, cols]`, as f32, f16 or bf16.

@@ -21,6 +21,10 @@ use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::{Params, params};
 use crate::source::prelude;
 
+mod append;
+
+pub use append::{RopeAppend, RopeAppended};
+
 const OP: &str = "rope";
 
 /// Which elements form a pair, and where positions are.
@@ -49,7 +53,7 @@ impl RopeOptions {
         (cos, sin): (&View, &View),
         positions: RopePositions<'_>,
     ) -> Result<(), KernelError> {
-        check_tables(cos, sin)?;
+        check_tables(OP, cos, sin)?;
         self.fit(shape, cos, positions).map(drop)
     }
 
@@ -193,7 +197,7 @@ fn choice(dtype: DType, reads: Reads, options: RopeOptions, given: bool) -> Kern
         )
 }
 
-/// Every float dtype, with counted and given positions.
+/// Every float dtype, with counted and given positions, and with caches.
 pub(crate) fn variants() -> Vec<Candidate> {
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     floats
@@ -207,6 +211,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
                 Candidate::new(choice, RopeParams::FIELDS)
             })
         })
+        .chain(append::variants())
         .collect()
 }
 
@@ -383,23 +388,29 @@ fn check(
     if made != a.dtype() {
         return Err(dtype_error("out", "it must have the input's dtype", made));
     }
-    check_tables(cos, sin)?;
+    check_tables(OP, cos, sin)?;
     if out != a.layout().shape() {
         return Err(KernelError::output(OP, *a.layout().shape(), *out));
     }
     Ok(())
 }
 
-fn check_tables(cos: &View, sin: &View) -> Result<(), KernelError> {
+fn check_tables(op: &'static str, cos: &View, sin: &View) -> Result<(), KernelError> {
     for (operand, table) in [("cos", cos), ("sin", sin)] {
         if table.dtype != DType::F32 {
-            return Err(dtype_error(operand, "tables are f32", table.dtype));
+            return Err(KernelError::dtype(
+                op,
+                operand,
+                "tables are f32",
+                table.dtype,
+            ));
         }
         if !table.layout.is_contiguous() || table.rank() == 0 || table.shape() != cos.shape() {
-            return Err(wrong(
+            return Err(KernelError::operand(
+                op,
                 operand,
                 "must be contiguous rows, the same for cos and sin",
-                table.shape(),
+                *table.shape(),
             ));
         }
     }

@@ -18,7 +18,7 @@ use crate::ops::attention::AttentionOptions;
 use crate::ops::conv::{ConvOptions, ConvTransposeOptions};
 use crate::ops::matmul::precision::MatmulPrecision;
 use crate::ops::norm::{Channels, Norm};
-use crate::ops::quantised::BlockShape;
+use crate::ops::quantised::{BlockShape, LinearForm};
 use crate::ops::reduce::{Reduce, UserCombine};
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::{self, SoftmaxKind};
@@ -207,10 +207,14 @@ pub enum CallKind {
         /// How exactly elements of f32 are read.
         precision: MatmulPrecision,
     },
-    /// [`Executor::quantized_linear`](crate::Executor::quantized_linear): the input; the words of the weight's blocks.
+    /// [`Executor::quantized_linear`](crate::Executor::quantized_linear): the input; the words of the weight's blocks; the
+    /// weight of a norm if there is one.
     QuantizedLinear {
         /// What the words are.
         weight: BlockShape,
+        /// What is done besides: [`CannotFuse::Rows`](crate::CannotFuse::Rows) if that is anything, and not
+        /// [`Executor::quantized_linear_is_one_kernel`](crate::Executor::quantized_linear_is_one_kernel).
+        form: LinearForm,
     },
     /// [`Executor::dequantize`](crate::Executor::dequantize): the words of blocks.
     Dequantize {

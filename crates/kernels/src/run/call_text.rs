@@ -20,7 +20,7 @@ use crate::ops::elementwise::predicate::Predicate;
 use crate::ops::elementwise::unary::Unary;
 use crate::ops::matmul::precision::MatmulPrecision;
 use crate::ops::norm::{Channels, Norm};
-use crate::ops::quantised::BlockShape;
+use crate::ops::quantised::{BlockShape, LinearForm};
 use crate::ops::reduce::Reduce;
 use crate::ops::rope::{RopeOptions, RopeRows};
 use crate::ops::softmax::SoftmaxKind;
@@ -124,7 +124,11 @@ impl Call {
                 )
             }
             CallKind::Matmul { precision } => format!("matmul precision={}", precision.name()),
-            CallKind::QuantizedLinear { weight } => format!("quantized_linear {}", blocks(weight)),
+            CallKind::QuantizedLinear { weight, form } => {
+                let norm = form.rms_norm.map(|eps| format!(" rms_norm={}", bits(eps)));
+                let (blocks, norm) = (blocks(weight), norm.unwrap_or_default());
+                format!("quantized_linear {blocks} swiglu={}{norm}", form.swiglu)
+            }
             CallKind::Dequantize {
                 blocks: shape,
                 rows: [first, count],
@@ -209,6 +213,10 @@ impl Call {
             },
             "quantized_linear" => CallKind::QuantizedLinear {
                 weight: words.blocks()?,
+                form: LinearForm {
+                    rms_norm: words.given_float("rms_norm")?,
+                    swiglu: words.get("swiglu")?,
+                },
             },
             "dequantize" => CallKind::Dequantize {
                 blocks: words.blocks()?,

@@ -278,6 +278,12 @@ pub enum CannotFuse {
         /// The most that the device binds.
         limit: u64,
     },
+    /// Only the kernel of a product with one row of numbers side by side normalises it, or has gates.
+    #[error("a product with a norm or gates has one row, of elements side by side")]
+    Rows,
+    /// Heads that are no whole vectors of four elements, caches of another dtype, or more than the device binds at once.
+    #[error("one kernel rotates and writes heads of whole vectors, in the dtype of the caches")]
+    Heads,
     /// Rows that are too long for registers take a kernel with one binding more than there are.
     #[error("rows this long need {needed} bindings, but one kernel has at most {limit}")]
     LongRows {

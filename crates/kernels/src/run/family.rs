@@ -85,9 +85,9 @@ static MATMUL: Family = family!(
     |exec, ends| matmul::run_parts(exec, ends, *precision)
 );
 static QUANTIZED_LINEAR: Family = family!(
-    CallKind::QuantizedLinear { weight },
-    |p| quantised::plan_linear(p, weight),
-    |exec, ends| quantised::run_linear(exec, ends, weight)
+    CallKind::QuantizedLinear { weight, form },
+    |p| quantised::plan_linear(p, weight, *form),
+    |exec, ends| quantised::run_linear(exec, ends, weight, *form)
 );
 static DEQUANTIZE: Family = family!(
     CallKind::Dequantize { blocks, rows },

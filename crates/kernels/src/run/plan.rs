@@ -51,6 +51,12 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
+    /// The same memory as a kernel writes it.
+    pub(crate) const fn written(mut self) -> Self {
+        self.binding.writes = true;
+        self
+    }
+
     /// The same memory as a kernel reads it.
     pub(crate) const fn read(mut self) -> Self {
         self.binding.writes = false;

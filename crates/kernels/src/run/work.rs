@@ -48,8 +48,10 @@ impl Call {
             CallKind::Norm { .. } => read.saturating_mul(6),
             CallKind::Rope { .. } => read.saturating_mul(3),
             CallKind::QuantizeRows => read.saturating_mul(4),
-            CallKind::Matmul { .. } | CallKind::QuantizedLinear { .. } => {
-                made.saturating_mul(2).saturating_mul(extent(first, 0))
+            CallKind::Matmul { .. } => made.saturating_mul(2).saturating_mul(extent(first, 0)),
+            CallKind::QuantizedLinear { form, .. } => {
+                let rows = if form.swiglu { 4 } else { 2 };
+                made.saturating_mul(rows).saturating_mul(extent(first, 0))
             }
             CallKind::Dequantize { .. } | CallKind::QuantizedEmbedding { .. } => {
                 made.saturating_mul(2)

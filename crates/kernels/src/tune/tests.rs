@@ -76,7 +76,10 @@ fn problems(exec: &Executor) -> Vec<Met> {
         };
         drop(
             exec.run(
-                &Call::new(CallKind::QuantizedLinear { weight }),
+                &Call::new(CallKind::QuantizedLinear {
+                    weight,
+                    form: crate::LinearForm::default(),
+                }),
                 &operands,
                 (&result).into(),
             )

@@ -119,11 +119,17 @@ impl Met {
         let all: Vec<String> = all.map(operand).collect();
         let all = all.join(", ");
         match self.call.kind() {
-            CallKind::QuantizedLinear { weight } => {
+            CallKind::QuantizedLinear { weight, form } => {
                 let [rows, cols] = weight.dims();
                 let (x, format) = (self.first.layout(), weight.format());
+                let norm = if form.rms_norm.is_some() {
+                    ", rms_norm"
+                } else {
+                    ""
+                };
+                let gate = if form.swiglu { ", swiglu" } else { "" };
                 format!(
-                    "quantized_linear {} {}, {format} [{rows}, {cols}]",
+                    "quantized_linear {} {}, {format} [{rows}, {cols}]{norm}{gate}",
                     x.1,
                     x.0.shape()
                 )

@@ -8,8 +8,8 @@ use crate::operands::shape;
 use ziggurat_kernels::{
     ArgReduce, AttentionOptions, Binary, BlockFormat, BlockShape, Call, CallKind, Channels,
     Conv2dOptions, ConvTransposeOptions, DType, Executor, Expression, FusedInput, FusedOp,
-    FusedOutput, KernelError, Layout, Norm, Operands, Reduce, RopeOptions, RopeRows, Sink,
-    SoftmaxKind, Source, View,
+    FusedOutput, KernelError, Layout, LinearForm, Norm, Operands, Reduce, RopeOptions, RopeRows,
+    Sink, SoftmaxKind, Source, View,
 };
 
 fn view(exec: &Executor, dims: &[usize], dtype: DType) -> View {
@@ -132,7 +132,10 @@ fn cases(exec: &Executor) -> Vec<Case> {
     all.push(Case {
         others: vec![words()],
         ..case(
-            Call::new(CallKind::QuantizedLinear { weight: blocks }),
+            Call::new(CallKind::QuantizedLinear {
+                weight: blocks,
+                form: LinearForm::default(),
+            }),
             &[2, 3, 512],
             &[],
             &[2, 3, 9],

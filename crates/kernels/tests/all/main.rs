@@ -64,6 +64,7 @@ mod reduce;
 mod reduce_statistics;
 mod resize;
 mod rope;
+mod rope_append;
 mod scan;
 mod selections;
 mod softmax;

@@ -8,6 +8,7 @@ use ziggurat_kernels::{
 };
 
 mod errors;
+mod forms;
 mod products;
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];

@@ -89,7 +89,7 @@ impl CrossDecoderLayer {
         cache: &mut KvSlots,
     ) -> Result<Tensor, TensorError> {
         let normed = self.attention_norm.forward(x)?;
-        let x = x.add(&self.attention.forward(&normed, place, None, cache)?)?;
+        let x = x.add(&self.attention.forward(&normed, None, place, None, cache)?)?;
         let normed = self.cross_norm.forward(&x)?;
         let x = x.add(&self.cross.forward(&normed, attended)?)?;
         let normed = self.mlp_norm.forward(&x)?;

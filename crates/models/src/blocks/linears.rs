@@ -1,8 +1,8 @@
 //! [`Linears`]: dense layers over one input.
 
-use ziggurat_tensor::{Error as TensorError, Tensor};
+use ziggurat_tensor::{Error as TensorError, QuantizedLinearOptions, Tensor};
 
-use super::{Linear, Weight};
+use super::{Linear, RmsNorm, Weight};
 
 /// Dense layers over one input, computed as one product where their weights are one matrix: a step of a decoder then has fewer
 /// dispatches, each of which costs a GPU some microseconds however little it computes.
@@ -63,15 +63,20 @@ impl<const N: usize> Linears<N> {
         Ok(Self::Joined { layer, widths })
     }
 
-    /// What each layer makes of `x`: `[.., in]` gives `[.., out]`.
+    /// What each layer makes of `x`, behind the norm if there is one: `[.., in]` gives `[.., out]`.
     ///
     /// # Errors
     /// If the extents do not fit.
-    pub fn forward(&self, x: &Tensor) -> [Result<Tensor, TensorError>; N] {
+    pub fn forward(&self, x: &Tensor, norm: Option<&RmsNorm>) -> [Result<Tensor, TensorError>; N] {
         match self {
-            Self::Each(layers) => layers.each_ref().map(|layer| layer.forward(x)),
+            Self::Each(layers) => {
+                let normed = norm.map_or_else(|| Ok(x.clone()), |norm| norm.forward(x));
+                layers
+                    .each_ref()
+                    .map(|layer| layer.forward(normed.as_ref().map_err(Clone::clone)?))
+            }
             Self::Joined { layer, widths } => {
-                let all = layer.forward(x);
+                let all = layer.forward_behind(norm, x);
                 let mut start = 0;
                 widths.map(|width| {
                     let at = start;
@@ -82,5 +87,26 @@ impl<const N: usize> Linears<N> {
                 })
             }
         }
+    }
+}
+
+impl Linears<2> {
+    /// What the first layer lets through of the second: `silu(first(x)) · second(x)`, behind the norm if there is one.
+    ///
+    /// # Errors
+    /// If the extents do not fit.
+    pub fn forward_gated(&self, x: &Tensor, norm: Option<&RmsNorm>) -> Result<Tensor, TensorError> {
+        if let Self::Joined { layer, widths } = self
+            && widths[0] == widths[1]
+        {
+            let options = QuantizedLinearOptions {
+                rms_norm: norm.map(RmsNorm::parts),
+                swiglu: true,
+                bias: layer.bias.as_ref(),
+            };
+            return layer.weight.linear_with(x, &options);
+        }
+        let [gate, up] = self.forward(x, norm);
+        gate?.silu()?.mul(&up?)
     }
 }

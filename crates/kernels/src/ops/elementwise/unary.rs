@@ -21,7 +21,7 @@ use crate::source::candidate::Candidate;
 const EXP: &[&str] = &["functions/exp.wgsl"];
 const SQRT: &[&str] = &["functions/sqrt.wgsl"];
 const LOG: &[&str] = &["functions/log.wgsl"];
-const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
+pub(crate) const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
 const ERFC: &[&str] = &["functions/exp.wgsl", "functions/erfc.wgsl"];
 const TRIG: &[&str] = &["functions/trig.wgsl"];
 const EXPM1: &[&str] = &["functions/exp.wgsl", "functions/expm1.wgsl"];

@@ -2,9 +2,11 @@
 
 use ziggurat_core::{BlockFormat, DType};
 
-use super::{BlockParams, BlockShape};
+use super::{BlockParams, BlockShape, LinearForm};
 use crate::limits::ability::Ability;
 use crate::num::saturated;
+use crate::ops::elementwise::unary::SIGMOID;
+use crate::run::call::F32Bits;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
@@ -36,8 +38,8 @@ pub(super) struct Tile {
 
 impl Tile {
     /// The least that takes all `m` rows of an input at once, of those there are, with no more invocations than a row of blocks has
-    /// units, and with enough workgroups.
-    pub(super) fn of(m: u64, weight: &BlockShape, busy_groups: u64) -> Self {
+    /// units, and with enough workgroups. With gates it has as many rows of those as of others.
+    pub(super) fn of(m: u64, weight: &BlockShape, form: LinearForm, busy_groups: u64) -> Self {
         let lines = [1, 2, 4].into_iter().find(|&lines| u64::from(lines) >= m);
         let lines = lines.unwrap_or(8);
         let rows = weight.rows as u64;
@@ -69,10 +71,12 @@ impl Tile {
             // More rows of the weight read x less often, fewer leave more workgroups: a third of what keeps a device busy is enough,
             // measured over seven formats.
             let shapes = [(8, GROUP / 4), (4, GROUP / 4), (4, GROUP / 2)];
+            let gates = [(8, GROUP / 4), (8, GROUP / 4), (8, GROUP / 2)];
+            let (shapes, rows) = if form.swiglu { (gates, 8) } else { (shapes, 4) };
             let mut tiles = shapes.into_iter().map(|(rows, lanes)| tile(rows, lanes));
             return tiles
                 .find(|tile| enough(tile, 3))
-                .unwrap_or_else(|| tile(4, GROUP));
+                .unwrap_or_else(|| tile(rows, GROUP));
         }
         let mut lanes = [GROUP / 4, GROUP / 2].into_iter();
         let lanes = lanes.find(|&lanes| enough(&tile(8, lanes), 2));
@@ -84,7 +88,7 @@ impl Tile {
 
     /// For one row of an input, with hardly more invocations than a row of blocks has units for: on a processor, more would take
     /// time and do nothing.
-    pub(super) fn full(weight: &BlockShape) -> Self {
+    pub(super) fn full(weight: &BlockShape, form: LinearForm) -> Self {
         let units = weight.units().max(1);
         let full = |lanes: &u32| {
             let lanes = u64::from(*lanes);
@@ -99,7 +103,7 @@ impl Tile {
         };
         // As many workgroups as processors can share evenly.
         let many = tile(8).workgroups(weight.rows as u64) >= 16;
-        tile(if many { 8 } else { 4 })
+        tile(if many || form.swiglu { 8 } else { 4 })
     }
 
     /// With as many invocations, up to 32, as have room for their input twice: what is multiplied, and what comes next.
@@ -113,9 +117,9 @@ impl Tile {
         }
     }
 
-    /// Those of few and many rows of an input, by few and many blocks in short and long rows, on a large GPU, and those of a
-    /// processor.
-    fn all(format: BlockFormat) -> Vec<Self> {
+    /// Those of few and many rows of an input, or of one with a form, by few and many blocks in short and long rows, on a large
+    /// GPU, and those of a processor.
+    fn all(format: BlockFormat, form: LinearForm) -> Vec<Self> {
         let shapes = [64, 4096, 6144, 1 << 17]
             .into_iter()
             .flat_map(|rows| [1, 128].map(|blocks| [rows, blocks * format.elements()]));
@@ -124,11 +128,17 @@ impl Tile {
             .collect();
         let few = |m| {
             let tiles = weights.iter();
-            tiles.map(move |weight| Self::of(m, weight, Ability::LARGE.busy_groups))
+            tiles.map(move |weight| Self::of(m, weight, form, Ability::LARGE.busy_groups))
         };
-        let full = weights.iter().map(Self::full);
+        let full = weights.iter().map(|weight| Self::full(weight, form));
+        let lines = if form.is_plain() { 5 } else { 1 };
         let mut all = Vec::new();
-        for tile in [1, 2, 4, 8, 16].into_iter().flat_map(few).chain(full) {
+        for tile in [1, 2, 4, 8, 16]
+            .into_iter()
+            .take(lines)
+            .flat_map(few)
+            .chain(full)
+        {
             if !all.contains(&tile) {
                 all.push(tile);
             }
@@ -147,9 +157,10 @@ impl Tile {
     }
 
     /// Bytes of workgroup memory: of rows of the input, and then of sums.
-    pub(super) fn workgroup_bytes(self, format: BlockFormat) -> u32 {
+    pub(super) fn workgroup_bytes(self, format: BlockFormat, form: LinearForm) -> u32 {
         let inputs = 2 * self.lines * self.lanes * runs(format) * RUN_BYTES;
-        let sums = self.lines * self.rows * GROUP * 4;
+        let squares = u32::from(form.rms_norm.is_some());
+        let sums = (self.lines * self.rows + squares) * GROUP * 4;
         if self.staged { inputs.max(sums) } else { sums }
     }
 
@@ -205,15 +216,30 @@ const fn decoding(format: BlockFormat) -> (&'static str, &'static [&'static str]
 const SCALE: &str = "scale";
 
 /// The product with few rows of an input of a dtype.
-pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], tile: Tile) -> KernelChoice {
+pub(super) fn product(
+    format: BlockFormat,
+    [x, out]: [DType; 2],
+    form: LinearForm,
+    tile: Tile,
+) -> KernelChoice {
     let (name, parts) = decoding(format);
     let (lines, part) = tile.part();
-    KernelChoice::new("quantized_linear")
+    let mut choice = KernelChoice::new("quantized_linear")
         .name(name)
         .name(x.name())
         .name(out.name())
         .name(lines)
-        .part(prelude::FLOAT)
+        .part(prelude::FLOAT);
+    let mut besides = ["quantised/as_given.wgsl", "quantised/no_gate.wgsl"];
+    if form.rms_norm.is_some() {
+        choice = choice.name("normed");
+        besides[0] = "quantised/normed.wgsl";
+    }
+    if form.swiglu {
+        choice = choice.name("gated").parts(SIGMOID);
+        besides[1] = "quantised/gated.wgsl";
+    }
+    choice
         .load(x)
         .load_of(SCALE, DType::F16)
         .store(out)
@@ -221,12 +247,13 @@ pub(super) fn product(format: BlockFormat, [x, out]: [DType; 2], tile: Tile) -> 
         .params("quantised/params.wgsl")
         .part("quantised/blocks_second.wgsl")
         .parts(parts)
+        .parts(&besides)
         .parts(&[part, "quantised/product.wgsl"])
         .constant("WG", GROUP)
         .constant("LANES", tile.lanes)
         .constant("ROWS", tile.rows)
         .constant("STAGED", u8::from(tile.staged))
-        .constant("MEMORY", tile.workgroup_bytes(format) / 16)
+        .constant("MEMORY", tile.workgroup_bytes(format, form) / 16)
         .without_zeroed_memory()
         // There is a tile, or nothing is recorded.
         .without_division_checks()
@@ -286,10 +313,19 @@ pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for &format in BlockFormat::ALL {
         for x in floats() {
-            for tile in Tile::all(format) {
-                all.push(product(format, [x, x], tile));
-                if x != DType::F32 {
-                    all.push(product(format, [x, DType::F32], tile));
+            let form = |norm: bool, swiglu| LinearForm {
+                rms_norm: norm.then(F32Bits::default),
+                swiglu,
+            };
+            for form in [false, true]
+                .into_iter()
+                .flat_map(|norm| [form(norm, false), form(norm, true)])
+            {
+                for tile in Tile::all(format, form) {
+                    all.push(product(format, [x, x], form, tile));
+                    if x != DType::F32 {
+                        all.push(product(format, [x, DType::F32], form, tile));
+                    }
                 }
             }
             all.push(rows(format, x, Rows::All));
@@ -311,7 +347,8 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize)> {
             lanes: GROUP,
             staged: false,
         };
-        all.push((dtype, product(BlockFormat::Q4_K, [dtype; 2], tile), 3));
+        let form = LinearForm::default();
+        all.push((dtype, product(BlockFormat::Q4_K, [dtype; 2], form, tile), 3));
         all.push((dtype, rows(BlockFormat::Q8_0, dtype, Rows::All), 2));
         let by_index = Rows::ByIndex { signed: true };
         all.push((dtype, rows(BlockFormat::Q4_0, dtype, by_index), 3));
@@ -327,7 +364,7 @@ mod tests {
     fn each_number_of_rows_has_a_kernel_that_fits_any_device() {
         let of = |m, dims: [usize; 2]| {
             let weight = BlockShape::new(BlockFormat::Q4_1, dims).expect("whole blocks");
-            let tile = Tile::of(m, &weight, 1056);
+            let tile = Tile::of(m, &weight, LinearForm::default(), 1056);
             [tile.lines, tile.rows, tile.lanes]
         };
         let lines = [1, 2, 3, 5, 9, 16, 17].map(|m| of(m, [1 << 14, 4096])[0]);
@@ -342,7 +379,7 @@ mod tests {
         assert_eq!(of(1, [1 << 17, 576]), [1, 8, 32]);
         let full = |dims: [usize; 2]| {
             let weight = BlockShape::new(BlockFormat::Q4_1, dims).expect("whole blocks");
-            let tile = Tile::full(&weight);
+            let tile = Tile::full(&weight, LinearForm::default());
             [tile.lines, tile.rows, tile.lanes]
         };
         // 18 units by 4 invocations are 5 steps, of which 2 of 20 units are not there; 48 are 3 steps of 16.
@@ -356,8 +393,9 @@ mod tests {
         assert_eq!(of(8, [4096, 4096]), [4, 4, 16]);
         assert_eq!(of(16, [4096, 4096]), [8, 4, 8]);
         for &format in BlockFormat::ALL {
-            for tile in Tile::all(format) {
-                assert!(tile.workgroup_bytes(format) <= MEMORY, "{tile:?}");
+            for tile in Tile::all(format, LinearForm::default()) {
+                let bytes = tile.workgroup_bytes(format, LinearForm::default());
+                assert!(bytes <= MEMORY, "{tile:?}");
             }
         }
     }

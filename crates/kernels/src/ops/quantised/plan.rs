@@ -4,7 +4,7 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use super::kernel::{self, FEW_ROWS, GROUP, Tile};
-use super::{BlockParams, BlockShape};
+use super::{BlockParams, BlockShape, LinearForm};
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
@@ -12,7 +12,7 @@ use crate::limits::budget::nested;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
 use crate::ops::ways::Ways;
-use crate::run::call::{Call, CallKind, Operands};
+use crate::run::call::{Call, CallKind, F32Bits, Operands};
 use crate::run::checks::check_shape;
 use crate::run::ends::Ends;
 use crate::run::error::{CannotFuse, KernelError};
@@ -69,27 +69,38 @@ impl Input {
     }
 }
 
-fn ways(input: Option<Input>, weight: &BlockShape, ability: &Ability) -> Ways<Way> {
+/// Only a product with one row has a form; decoded blocks have none.
+fn ways(
+    input: Option<Input>,
+    weight: &BlockShape,
+    form: LinearForm,
+    ability: &Ability,
+) -> Ways<Way> {
     let decoded = Ways::new(Way::Decoded, []);
-    let Some(input) = input.filter(|input| input.m <= FEW_ROWS) else {
+    let most = if form.is_plain() { FEW_ROWS } else { 1 };
+    let Some(input) = input.filter(|input| input.m <= most) else {
         return decoded;
     };
     let fits = |tile: &Tile| {
         ability.invocations >= GROUP
-            && ability.workgroup_bytes >= tile.workgroup_bytes(weight.format)
+            && ability.workgroup_bytes >= tile.workgroup_bytes(weight.format, form)
             && iterations(weight, *tile) <= ability.loop_budget
     };
-    let few = Tile::of(input.m, weight, ability.busy_groups);
+    let few = Tile::of(input.m, weight, form, ability.busy_groups);
     if !fits(&few) {
         return decoded;
     }
-    let full = (input.m == 1).then(|| Tile::full(weight));
+    let full = (input.m == 1).then(|| Tile::full(weight, form));
+    let decoded = form.is_plain().then_some(Way::Decoded);
     match full.filter(|full| *full != few && fits(full)) {
         Some(full) if ability.idle_costs => {
-            Ways::new(Way::Full(full), [Way::Few(few), Way::Decoded])
+            let others = [Some(Way::Few(few)), decoded];
+            Ways::new(Way::Full(full), others.into_iter().flatten())
         }
-        Some(full) => Ways::new(Way::Few(few), [Way::Full(full), Way::Decoded]),
-        None => Ways::new(Way::Few(few), [Way::Decoded]),
+        full => {
+            let others = [full.map(Way::Full), decoded];
+            Ways::new(Way::Few(few), others.into_iter().flatten())
+        }
     }
 }
 
@@ -166,10 +177,42 @@ pub(super) fn params(shape: &BlockShape, words: Bound) -> BlockParams {
     }
 }
 
+/// Whether a product of one row by the weight is a kernel that can have a form.
+pub(crate) fn is_one_kernel(exec: &Executor, x: &View, weight: &BlockShape) -> bool {
+    let form = LinearForm {
+        rms_norm: Some(F32Bits::default()),
+        swiglu: true,
+    };
+    let input = Input::of(&x.layout).filter(|_| weight.cols > 0);
+    ways(input, weight, form, &exec.ability()).default != Way::Decoded
+}
+
+/// The weight of a norm, if there is one: a number of the input's dtype for each element of a row, dense.
+fn norm_weight<'a>(
+    op: &'static str,
+    (ends, form): (&Ends<'a>, LinearForm),
+    (cols, dtype): (usize, DType),
+) -> Result<Option<&'a View>, KernelError> {
+    if form.rms_norm.is_none() {
+        return Ok(None);
+    }
+    let (weight, operand) = (ends.other(op, 1, "the norm's weight")?, "the norm's weight");
+    if weight.dtype != dtype {
+        let rule = "it must have the dtype of x";
+        return Err(KernelError::dtype(op, operand, rule, weight.dtype));
+    }
+    if weight.dims() != [cols] || !weight.is_vec4() {
+        let rule = "must be dense, an element for each of a row of x";
+        return Err(KernelError::operand(op, operand, rule, *weight.shape()));
+    }
+    Ok(Some(weight))
+}
+
 /// Plans [`Call::QuantizedLinear`].
 pub(crate) fn plan_linear(
     p: &mut Planner<'_>,
     weight: &BlockShape,
+    form: LinearForm,
 ) -> Result<Planned, KernelError> {
     let (op, ends) = (p.op, p.ends);
     let (x, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
@@ -203,7 +246,13 @@ pub(crate) fn plan_linear(
             right,
         ));
     }
-    check_out(p, outer, weight.rows)?;
+    if form.swiglu && !weight.rows.is_multiple_of(2) {
+        let got = Shape::new(weight.dims()).map_err(KernelError::shape(op))?;
+        let rule = "must have as many rows of gates as of others";
+        return Err(KernelError::operand(op, "the weight", rule, got));
+    }
+    let norm = norm_weight(op, (ends, form), (k, x.dtype))?;
+    check_out(p, outer, form.columns(weight.rows))?;
     if ends.out.is_empty() {
         return Ok(Planned::Nothing);
     }
@@ -212,17 +261,19 @@ pub(crate) fn plan_linear(
         let dtypes = [x.dtype, computed].map(|dtype| dtype as u64);
         let extents = [input.map_or(0, |input| bucket(input.m)), weight.cols as u64];
         let format = [weight.format as u64, weight.rows as u64];
-        Class::new("quantized_linear", [dtypes, extents, format].concat())
+        let form = [form.rms_norm.is_some(), form.swiglu].map(u64::from);
+        Class::new("quantized_linear", [dtypes, extents, format, form].concat())
     };
-    let all = |ability: &Ability| ways(input, weight, ability);
+    let all = |ability: &Ability| ways(input, weight, form, ability);
     let way = p.way(class, |ability| all(ability).default, all);
     let (Way::Few(tile) | Way::Full(tile), Some(input)) = (way, input) else {
         return Ok(Planned::Parts);
     };
-    if !whole(p, &[x, ends.out])? {
+    if !whole(p, &[x, norm.unwrap_or(x), ends.out])? {
         return Ok(Planned::Parts);
     }
     let (left, blocks, out) = (p.first()?, p.needed(0)?, p.out()?);
+    let scales = norm.map(|_| p.needed(1)).transpose()?;
     let along = tile.workgroups(weight.rows as u64);
     let params = BlockParams {
         m: saturated(input.m),
@@ -230,12 +281,15 @@ pub(crate) fn plan_linear(
         x_row: wrap(input.row),
         out_offset: out.offset,
         along: saturated(along),
+        norm_offset: scales.map_or(0, |bound| bound.offset),
+        eps: form.rms_norm.map_or(0.0, F32Bits::get),
         ..params(weight, blocks)
     };
-    let choice = kernel::product(weight.format, [x.dtype, computed], tile);
+    let choice = kernel::product(weight.format, [x.dtype, computed], form, tile);
     let groups = along * input.m.div_ceil(u64::from(tile.lines));
     let grid = Grid::elements(groups.saturating_mul(u64::from(GROUP)), 1);
-    p.last(choice, [left, blocks, out], &params, grid);
+    let bindings = [Some(left), Some(blocks), Some(out), scales];
+    p.last(choice, bindings.into_iter().flatten(), &params, grid);
     Ok(Planned::Steps)
 }
 
@@ -244,10 +298,17 @@ pub(crate) fn run_linear(
     exec: &Executor,
     ends: &Ends<'_>,
     weight: &BlockShape,
+    form: LinearForm,
 ) -> Result<(), KernelError> {
     let op = LINEAR;
+    if !form.is_plain() {
+        return Err(CannotFuse::Rows.into());
+    }
     let (x, words) = (memory(op, ends)?, ends.other(op, 0, "the blocks")?);
-    let call = Call::new(CallKind::QuantizedLinear { weight: *weight });
+    let call = Call::new(CallKind::QuantizedLinear {
+        weight: *weight,
+        form,
+    });
     let ability = exec.ability();
     let rows: usize = x.dims().iter().rev().skip(1).product();
     if rows as u64 <= FEW_ROWS && Input::of(&x.layout).is_none() && ability.way == 0 {
@@ -309,19 +370,24 @@ mod tests {
 
     use super::*;
 
+    const PLAIN: LinearForm = LinearForm {
+        rms_norm: None,
+        swiglu: false,
+    };
+
     #[test]
     fn processors_take_tiles_without_idle_invocations_and_gpus_can() {
         let weight = BlockShape::new(BlockFormat::Q4_1, [576, 576]).expect("whole blocks");
         let of = |m, ability: &Ability| {
-            let all = ways(Some(Input { m, row: 576 }), &weight, ability);
+            let all = ways(Some(Input { m, row: 576 }), &weight, PLAIN, ability);
             all.all().collect::<Vec<_>>()
         };
         let processor = Ability {
             idle_costs: true,
             ..Ability::WEBGPU
         };
-        let few = Way::Few(Tile::of(1, &weight, 512));
-        let full = Way::Full(Tile::full(&weight));
+        let few = Way::Few(Tile::of(1, &weight, PLAIN, 512));
+        let full = Way::Full(Tile::full(&weight, PLAIN));
         assert_eq!(of(1, &Ability::WEBGPU), [few, full, Way::Decoded]);
         assert_eq!(of(1, &processor), [full, few, Way::Decoded]);
         for m in [2, 16, 17] {
@@ -329,8 +395,8 @@ mod tests {
         }
         // Rows with as many units as invocations have one tile.
         let weight = BlockShape::new(BlockFormat::Q4_1, [1 << 16, 4096]).expect("whole blocks");
-        let all = ways(Some(Input { m: 1, row: 4096 }), &weight, &processor);
-        let tiles = [Tile::of(1, &weight, 512), Tile::full(&weight)];
+        let all = ways(Some(Input { m: 1, row: 4096 }), &weight, PLAIN, &processor);
+        let tiles = [Tile::of(1, &weight, PLAIN, 512), Tile::full(&weight, PLAIN)];
         assert_eq!(tiles[0], tiles[1]);
         assert_eq!(all.all().count(), 2);
     }

@@ -56,7 +56,17 @@ fn calls() -> Vec<Call> {
         Call::new(CallKind::Matmul {
             precision: MatmulPrecision::High,
         }),
-        Call::new(CallKind::QuantizedLinear { weight: blocks }),
+        Call::new(CallKind::QuantizedLinear {
+            weight: blocks,
+            form: LinearForm::default(),
+        }),
+        Call::new(CallKind::QuantizedLinear {
+            weight: blocks,
+            form: LinearForm {
+                rms_norm: Some(1e-5.into()),
+                swiglu: true,
+            },
+        }),
         Call::new(CallKind::QuantizedEmbedding {
             table: blocks.with_f16(true),
         }),

@@ -57,6 +57,14 @@ impl<'a> Words<'a> {
         Ok(f32::from_bits(bits).into())
     }
 
+    /// A float that need not be there.
+    pub(super) fn given_float(&self, name: &str) -> Result<Option<F32Bits>, CallTextError> {
+        match self.word(name) {
+            Ok(_) => self.float(name).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
     fn list(&self, name: &str) -> Result<Vec<usize>, CallTextError> {
         let word = self.word(name)?;
         let numbers = word.split(',').filter(|number| !number.is_empty());

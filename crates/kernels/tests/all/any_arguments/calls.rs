@@ -4,8 +4,8 @@ use ziggurat_kernels::{
     Affine, ArgReduce, AttentionOperands, AttentionOptions, Binary, BlockFormat, BlockShape,
     Blocks, Channels, Compare, Composite, ConvTransposeOptions, Coordinates, DType, Executor,
     GridSampleOptions, KernelError, NearestMode, Norm, Pad, Pool, Predicate, Random as Kind,
-    Reduce, ResizeAxis, ResizeMode, ResizeOptions, RopeOptions, RopePositions, Scan, ScanOptions,
-    Scatter, Unary, View,
+    Reduce, ResizeAxis, ResizeMode, ResizeOptions, RopeAppend, RopeAppended, RopeOptions,
+    RopePositions, Scan, ScanOptions, Scatter, Unary, View,
 };
 
 use crate::any_arguments::Outcome;
@@ -72,6 +72,12 @@ pub(crate) const CALLS: &[Call] = calls! {
             _ => RopePositions::Given(&at),
         };
         exec.rope(&any.view(), &cos, &sin, positions, RopeOptions::default(), &any.view())
+    };
+    "rope_append": |exec, any| {
+        let (joined, queries, keys, values) = (any.view(), any.view(), any.view(), any.view());
+        let (cos, sin, positions) = (any.mostly(DType::F32), any.mostly(DType::F32), any.mostly(DType::I32));
+        let reads = RopeAppend { joined: &joined, tables: [&cos, &sin], positions: &positions, interleaved: any.flag() };
+        exec.rope_append(&reads, &RopeAppended { queries: &queries, keys: &keys, values: &values })
     };
     "attention": |exec, any| {
         let (q, k, v, mask, lengths) = (any.view(), any.view(), any.view(), any.view(), any.vector());

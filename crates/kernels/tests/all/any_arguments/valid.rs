@@ -25,7 +25,7 @@ pub(crate) type Call = (&'static str, Gives, fn(&Executor, &mut Any<'_>) -> Outc
 mod joined;
 mod windows;
 
-use joined::{attention, attention_with_past, blocks, rope};
+use joined::{attention, attention_with_past, blocks, rope, rope_append};
 use windows::{conv, conv_transpose, fold, grid_sample, lp_pooled, pool_indices, pooled, resize};
 
 /// A method's name, what it gives, and a call of it with what it accepts.
@@ -203,6 +203,7 @@ pub(crate) const CALLS: &[Call] = calls! {
         exec.normalize(any.rng.pick(&Norm::ALL), &any.sized(dtype, &dims), axes, 1e-3, &affine, &any.out(dtype, &dims))
     };
     "rope" finite: |exec, any| rope(exec, any);
+    "rope_append" finite: |exec, any| rope_append(exec, any);
     "attention" finite: |exec, any| attention(exec, any);
     "attention_with_past" finite: |exec, any| attention_with_past(exec, any);
     "matmul" finite: |exec, any| {

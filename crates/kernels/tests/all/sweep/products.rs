@@ -2,8 +2,8 @@
 
 use ziggurat_kernels::reference::linalg::{cholesky, solve};
 use ziggurat_kernels::{
-    AttentionOperands, AttentionOptions, DType, Random as Draw, RandomState, RopeOptions,
-    RopePositions,
+    AttentionOperands, AttentionOptions, DType, KernelError, Random as Draw, RandomState,
+    RopeAppend, RopeAppended, RopeOptions, RopePositions, View,
 };
 
 use crate::expect;
@@ -58,6 +58,7 @@ pub(crate) fn cases() -> Vec<Case> {
         all.push(attention_to_integers(form, options));
     }
     all.extend([false, true].map(rope));
+    all.push(rope_append());
     all.extend(systems());
     all.extend(draws());
     all
@@ -255,6 +256,97 @@ fn rope(interleaved: bool) -> Case {
             let table = (&g.values[1][..], &g.values[2][..], g.dims[1][1]);
             let row = |line: usize| START + line % positions;
             expect::rope((&g.values[0], width), table, row, interleaved, g.dtype)
+        })
+}
+
+const CAPACITY: usize = 3;
+
+/// Queries, keys and values of one position in each slot. The kernel's operands are dense: views are copied.
+fn rope_append() -> Case {
+    let cache = || each(|_, rng| rng.pick(&[-1.5, 0.25, 1.0]));
+    Case::new("rope_append", FLOATS)
+        .reads(any())
+        .reads_as(Rule::Is(DType::F32), DENSE, any())
+        .reads_as(Rule::Is(DType::F32), DENSE, any())
+        .reads_as(
+            Rule::Is(DType::I32),
+            DENSE,
+            each(|_, rng| rng.pick(&[0.0, 1.0, 2.0, 7.0, -1.0, -9.0])),
+        )
+        .reads(cache())
+        .reads(cache())
+        .writes(&[Rule::Same; 3])
+        .extents(|kind| -> Fit {
+            let ([slots, heads, own], [len, half]) = match kind {
+                Kind::Views => ([5, 4, 2], [12, 4]),
+                Kind::Scalar => return Err("it has slots, heads and elements"),
+                Kind::Empty => return Err("a head has elements"),
+                Kind::Hollow => ([0, 2, 1], [8, 4]),
+                Kind::Ones => ([1, 1, 1], [8, 4]),
+                Kind::Size(n) => ([n, 2, 1], [8, 4]),
+            };
+            let (table, cache) = ([4, half], [slots, own, CAPACITY, len]);
+            let joined = [slots, heads + 2 * own, len];
+            fit(
+                &[&joined, &table, &table, &[slots], &cache, &cache],
+                &[&[slots, heads, 1, len], &cache, &cache],
+            )
+        })
+        .up_to(1100)
+        .call(|exec, a, out| {
+            let dense = |view: &View| {
+                let dense = exec.alloc(view.shape(), view.dtype)?;
+                let _copied = exec.copy(view, &dense)?;
+                Ok::<_, KernelError>(dense)
+            };
+            let (joined, keys, values) = (dense(&a[0])?, dense(&a[4])?, dense(&a[5])?);
+            let queries = exec.alloc(out[0].shape(), out[0].dtype)?;
+            let reads = RopeAppend {
+                joined: &joined,
+                tables: [&a[1], &a[2]],
+                positions: &a[3],
+                interleaved: false,
+            };
+            let writes = RopeAppended {
+                queries: &queries,
+                keys: &keys,
+                values: &values,
+            };
+            let _written = exec.rope_append(&reads, &writes)?;
+            let _queries = exec.copy(&queries, &out[0])?;
+            let _keys = exec.copy(&keys, &out[1])?;
+            exec.copy(&values, &out[2])
+        })
+        .gives_all(|g| {
+            let &[_, heads, _, len] = &g.out[0][..] else {
+                panic!("rank 4");
+            };
+            let (own, all) = (g.out[1][1], g.dims[0][1]);
+            let table = (&g.values[1][..], &g.values[2][..], g.dims[1][1]);
+            let row = |line: usize| g.values[3][line / all].clamp(0.0, 3.0) as usize;
+            let turned = expect::rope((&g.values[0], len), table, row, false, g.dtype);
+            let given = expect::exact(&g.values[0]);
+            let mut outs = [
+                Vec::new(),
+                expect::exact(&g.values[4]),
+                expect::exact(&g.values[5]),
+            ];
+            for (slot, at) in g.values[3].iter().enumerate() {
+                let at = if *at < 0.0 { at + CAPACITY as f64 } else { *at };
+                let at = at.clamp(0.0, CAPACITY as f64 - 1.0) as usize;
+                let head = |from: &[Expected], head: usize| {
+                    from[(slot * all + head) * len..][..len].to_vec()
+                };
+                (0..heads).for_each(|at| outs[0].extend(head(&turned, at)));
+                for own_head in 0..own {
+                    let to = ((slot * own + own_head) * CAPACITY + at) * len;
+                    let key = head(&turned, heads + own_head);
+                    let value = head(&given, heads + own + own_head);
+                    outs[1].splice(to..to + len, key);
+                    outs[2].splice(to..to + len, value);
+                }
+            }
+            outs.into()
         })
 }
 

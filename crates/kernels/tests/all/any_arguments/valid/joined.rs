@@ -2,7 +2,7 @@
 
 use ziggurat_kernels::{
     AttentionOperands, AttentionOptions, BlockFormat, BlockShape, Blocks, Completion, DType,
-    Executor, KernelError, RopeOptions, RopePositions,
+    Executor, KernelError, RopeAppend, RopeAppended, RopeOptions, RopePositions,
 };
 
 use crate::any_arguments::any::Any;
@@ -101,6 +101,31 @@ pub(crate) fn attention_with_past(
         &options,
         &out,
     )
+}
+
+pub(crate) fn rope_append(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, KernelError> {
+    let (dtype, interleaved) = (any.float(), any.flag());
+    let [slots, heads, own] = [3, 4, 2].map(|most| any.extent_of(most));
+    let (half, capacity, rows) = (4 * any.extent_of(2), any.extent_of(4), any.extent_of(5));
+    let len = 2 * half + 4 * any.rng.below(2);
+    let at: Vec<f64> = (0..slots).map(|_| any.rng.below(9) as f64 - 2.0).collect();
+    let at = given(exec, DType::I32, &[slots], &at).view;
+    let joined = any.dense(dtype, &[slots, heads + 2 * own, len]);
+    let tables = [(); 2].map(|()| any.dense(DType::F32, &[rows, half]));
+    let queries = any.updated(dtype, &[slots, heads, 1, len]);
+    let caches = [(); 2].map(|()| any.updated(dtype, &[slots, own, capacity, len]));
+    let reads = RopeAppend {
+        joined: &joined,
+        tables: tables.each_ref(),
+        positions: &at,
+        interleaved,
+    };
+    let writes = RopeAppended {
+        queries: &queries,
+        keys: &caches[0],
+        values: &caches[1],
+    };
+    exec.rope_append(&reads, &writes)
 }
 
 pub(crate) fn rope(exec: &Executor, any: &mut Any<'_>) -> Result<Completion, KernelError> {
