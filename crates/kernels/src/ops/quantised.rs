@@ -321,10 +321,17 @@ impl Executor {
         self.run(&call, &operands, out.into())
     }
 
-    /// Whether a product of `x` by the weight is one kernel, which can do what a [`LinearForm`] says: if `x` has one row, whose
-    /// elements lie side by side from a multiple of four on, and the device has what the kernel takes.
-    pub fn quantized_linear_is_one_kernel(&self, x: &View, weight: &BlockShape) -> bool {
-        is_one_kernel(self, x, weight)
+    /// Whether a product of `x` by the weight is one kernel that does what the form says: if `x` has one row, whose elements lie side
+    /// by side from a multiple of four on, and the device has what the kernel takes. A norm is part of it where that takes less time
+    /// than a kernel of its own: not of large weights, each workgroup of which would normalise once more.
+    #[must_use]
+    pub fn quantized_linear_is_one_kernel(
+        &self,
+        x: &View,
+        weight: &BlockShape,
+        form: LinearForm,
+    ) -> bool {
+        is_one_kernel(self, x, weight, form)
     }
 
     /// The numbers of the blocks, `[rows, cols]`, as f32, f16 or bf16.

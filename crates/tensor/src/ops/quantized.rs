@@ -246,18 +246,14 @@ impl QuantizedTensor {
                 return Err(Error::shape(OP, detail));
             }
         }
-        let own = self.in_one_kernel(x, options)?;
-        let (form, x, norm) = match &own {
-            Some((form, norm)) => (*form, x.clone(), norm.as_ref()),
-            None => {
-                let normed = rms_norm.map(|(weight, eps)| x.rms_norm([cols], Some(weight), eps));
-                (
-                    LinearForm::default(),
-                    normed.unwrap_or_else(|| Ok(x.clone()))?,
-                    None,
-                )
-            }
-        };
+        let (form, norm) = self.form_in_one_kernel(x, options)?;
+        if let (Some((weight, eps)), None) = (rms_norm, &norm) {
+            let options = QuantizedLinearOptions {
+                rms_norm: None,
+                ..*options
+            };
+            return self.linear_with(&x.rms_norm([cols], Some(weight), eps)?, &options);
+        }
         let written = if bias.is_some() { DType::F32 } else { dtype };
         let products = self.parts.iter().map(|part| {
             let outer = x.dims().iter().rev().skip(1).rev().copied();
@@ -269,7 +265,7 @@ impl QuantizedTensor {
                 form,
             });
             let shape = new_shape(OP, &dims)?;
-            let others: Vec<&Tensor> = std::iter::once(&part.words).chain(norm).collect();
+            let others: Vec<&Tensor> = std::iter::once(&part.words).chain(&norm).collect();
             x.produce_call(OP, (shape, written), call, &others, None)
         });
         let product = joined(products, -1)?;
@@ -286,13 +282,12 @@ impl QuantizedTensor {
         Ok(product)
     }
 
-    /// The form of a product that is one kernel with norm and gates, and the norm's weight as the kernel reads it; `None` where there
-    /// is nothing but the product, or the parts are put together.
-    fn in_one_kernel(
+    /// What of the options one kernel does, and the norm's weight as it reads it.
+    fn form_in_one_kernel(
         &self,
         x: &Tensor,
         options: &QuantizedLinearOptions<'_>,
-    ) -> Result<Option<(LinearForm, Option<Tensor>)>, Error> {
+    ) -> Result<(LinearForm, Option<Tensor>), Error> {
         const OP: &str = "linear";
         let QuantizedLinearOptions {
             bias,
@@ -300,30 +295,30 @@ impl QuantizedTensor {
             swiglu,
         } = *options;
         let [rows, cols] = self.dims;
-        let ([part], true) = (&*self.parts, x.len() == cols) else {
-            return Ok(None);
+        let mut form = LinearForm::default();
+        let ([part], true) = (
+            &*self.parts,
+            x.len() == cols && (swiglu || rms_norm.is_some()),
+        ) else {
+            return Ok((form, None));
         };
-        // Biases are for gates, too, and in front of them.
-        let plain = rms_norm.is_none() && !swiglu;
-        if plain || swiglu && (bias.is_some() || !rows.is_multiple_of(2)) {
-            return Ok(None);
-        }
-        let mut norm = None;
-        if let Some((weight, _)) = rms_norm {
-            x.same_device(OP, weight)?;
-            let ready = weight.converted(OP, x.dtype())?;
-            if ready.dims() != [cols] || !ready.stored()?.is_vec4() {
-                return Ok(None);
-            }
-            norm = Some(ready);
-        }
+        let x = x.stored()?;
         let executor = self.device.executor();
-        let form = LinearForm {
-            rms_norm: rms_norm.map(|(_, eps)| eps.into()),
-            swiglu,
-        };
-        let is_one = executor.quantized_linear_is_one_kernel(x.stored()?, &part.shape);
-        Ok(is_one.then_some((form, norm)))
+        let fits = |form| executor.quantized_linear_is_one_kernel(x, &part.shape, form);
+        let mut norm = None;
+        if let Some((weight, eps)) = rms_norm {
+            part.words.same_device(OP, weight)?;
+            let ready = weight.converted(OP, x.dtype)?;
+            form.rms_norm = Some(eps.into());
+            if ready.dims() == [cols] && fits(form) && ready.stored()?.is_vec4() {
+                norm = Some(ready);
+            } else {
+                form.rms_norm = None;
+            }
+        }
+        // Biases are for gates, too, and in front of them.
+        form.swiglu = swiglu && bias.is_none() && rows.is_multiple_of(2) && fits(form);
+        Ok((form, norm))
     }
 
     /// The rows that the indices name, as f32, f16 or bf16: `[N, D]` by `[..]` gives `[.., D]`.

@@ -291,14 +291,18 @@ fn forms_that_cannot_be_are_refused() {
     let apart = Layout::new(shape(&[1, 64]), &[128, 2], 0).unwrap();
     let apart = alloc(&[1, 128], DType::F32).with_layout(apart).unwrap();
     for (x, out) in [(&rows, &alloc(&[2, 4], DType::F32)), (&apart, &out)] {
-        assert!(!exec.quantized_linear_is_one_kernel(x, &product.weight.shape));
+        assert!(!exec.quantized_linear_is_one_kernel(x, &product.weight.shape, form(true, true)));
         let error = with(x, scales, out);
         assert!(
             matches!(error, KernelError::CannotFuse(CannotFuse::Rows)),
             "{error}"
         );
     }
-    assert!(exec.quantized_linear_is_one_kernel(&product.x, &product.weight.shape));
+    let is_one = |shape, form| exec.quantized_linear_is_one_kernel(&product.x, shape, form);
+    assert!(is_one(&product.weight.shape, form(true, true)));
+    // A large weight takes a norm of its own.
+    let large = BlockShape::new(BlockFormat::Q8_0, [1 << 18, 64]).unwrap();
+    assert!(is_one(&large, form(false, true)) && !is_one(&large, form(true, false)));
     let odd = (BlockFormat::Q8_0, form(false, true));
     let odd = Product::new(&exec, odd, [7, 64], DType::F32, &mut Random(8));
     let error = odd.run(&exec, &alloc(&[1, 3], DType::F32)).unwrap_err();
