@@ -2,6 +2,6 @@
 
 const GATED: bool = false;
 
-fn gated(gate: f32, x: f32) -> f32 {
-    return x;
+fn gated(sum: f32, other: f32) -> f32 {
+    return sum;
 }

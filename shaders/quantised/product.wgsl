@@ -23,6 +23,8 @@ override SUMS: u32 = LINES * ROWS;
 override TOTALS: u32 = SUMS + select(0u, 1u, NORMED);
 // Columns of the result that a tile has.
 override OWN: u32 = select(ROWS, 4u, GATED);
+// Invocations of a tile whose sums are added first.
+override STEP: u32 = min(LANES, 8u);
 
 // Vectors of a row of x that belong to a unit, and to one unit of each invocation of a tile.
 const UNIT: u32 = RUNS * 4u;
@@ -186,11 +188,34 @@ fn row_of(row: u32, i: u32) -> u32 {
     return row + select(i, columns() + i - 4u, GATED && i >= 4u);
 }
 
-// What sum `i` of a tile comes to.
-fn whole_sum(i: u32, tile: u32) -> f32 {
-    let sum = sum_at((i * TILES + tile) * LANES);
-    if NORMED {
-        return sum * factor_of(sum_at((SUMS * TILES + tile) * LANES), params.units * UNIT * 4u);
+// Sum `i` of the invocations of a tile.
+fn tile_sum(i: u32) -> f32 {
+    var sum = sum_at(i * LANES);
+    for (var part = STEP; part < LANES; part += STEP) {
+        sum += sum_at(i * LANES + part);
+    }
+    return sum;
+}
+
+// The sum of STEP invocations of a tile, which begin at `at`. Infinities and NaN, also where sums of integers overflow, are those of the
+// numbers themselves.
+fn sum_of_some(at: u32, line: u32, first: u32) -> f32 {
+    var sum = sum_at(at);
+    if STEP == 8u {
+        let four = tile_memory[at / 4u] + tile_memory[at / 4u + 1u];
+        sum = four.x + four.y + (four.z + four.w);
+    } else {
+        for (var i = 1u; i < STEP; i++) {
+            sum += sum_at(at + i);
+        }
+    }
+    let total = at / WG;
+    if total < SUMS && (bitcast<u32>(sum) & 0x7f800000u) == 0x7f800000u {
+        let row = row_of(first + at % WG / LANES * OWN, total % ROWS);
+        sum = 0.0;
+        for (var i = 0u; i < STEP; i++) {
+            sum += careful_sum(line + total / ROWS, row, at % LANES + i);
+        }
     }
     return sum;
 }
@@ -253,33 +278,29 @@ fn main(
         far = next_far;
         half = CHUNKS - half;
     }
-    workgroupBarrier();
-    put_sums(sums, lid);
-    // Infinities and NaN, also where sums of integers overflow, are those of the numbers themselves.
-    for (var total = 0u; total < SUMS; total++) {
-        let at = total * WG + lid;
-        if (bitcast<u32>(sum_at(at)) & 0x7f800000u) == 0x7f800000u {
-            set_sum(at, careful_sum(line + total / ROWS, row_of(row, total % ROWS), lid % LANES));
-        }
-    }
-    workgroupBarrier();
-    // A fixed tree, whose pairs the invocations share.
-    for (var step = LANES / 2u; step > 0u; step /= 2u) {
-        for (var i = lid; i < TOTALS * TILES * step; i += WG) {
-            let at = i / step * LANES + i % step;
-            set_sum(at, sum_at(at) + sum_at(at + step));
-        }
+    if STAGED {
         workgroupBarrier();
     }
+    put_sums(sums, lid);
+    // A fixed order: the sums of some invocations, then those of these.
+    workgroupBarrier();
+    for (var i = lid; i < TOTALS * WG / STEP; i += WG) {
+        set_sum(i * STEP, sum_of_some(i * STEP, line, first));
+    }
+    workgroupBarrier();
     for (var i = lid; i < LINES * OWN * TILES; i += WG) {
         let tile = i % TILES;
         let own = i / TILES;
         let l = line + own / OWN;
         let r = first + tile * OWN + own % OWN;
         if l < params.m && r < columns() {
-            var value = whole_sum(own, tile);
+            var factor = 1.0;
+            if NORMED {
+                factor = factor_of(tile_sum(SUMS * TILES + tile), params.units * UNIT * 4u);
+            }
+            var value = tile_sum(own * TILES + tile) * factor;
             if GATED {
-                value = gated(value, whole_sum(own + 4u, tile));
+                value = gated(value, tile_sum((own + 4u) * TILES + tile) * factor);
             }
             store1(params.out_offset + l * columns() + r, out_elem(value));
         }

@@ -60,6 +60,7 @@ mod kv_slots;
 mod kv_slots_8_bit;
 mod kv_slots_8_bit_writes;
 mod kv_slots_any;
+mod kv_slots_rope;
 mod lazy;
 mod linalg;
 mod linear;

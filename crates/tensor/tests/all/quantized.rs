@@ -2,7 +2,8 @@
 
 use crate::common::device;
 use ziggurat_tensor::{
-    BlockFormat, DType, Device, DeviceOptions, Error, FusionPolicy, QuantizedTensor, Tensor, f16,
+    BlockFormat, DType, Device, DeviceOptions, Error, FusionPolicy, GateHalf,
+    QuantizedLinearOptions, QuantizedTensor, Tensor, f16,
 };
 
 fn numbers(count: usize, seed: usize) -> Vec<f32> {
@@ -104,6 +105,64 @@ fn a_dense_layer_is_that_of_its_numbers() {
             1e-4,
         );
     }
+}
+
+/// Norms and gates in the kernel of a product of one row, or around one of several, are those of the operations.
+#[test]
+fn a_dense_layer_with_norm_and_gates_is_its_operations() {
+    let whole = device();
+    let parts = limited();
+    let of = |device: &Device, dims: &[usize], dtype: DType, form: [bool; 3]| {
+        let weight = tensor(device, &[48, 64], 3);
+        let blocks = weight.quantize_blocking(BlockFormat::Q8_0).unwrap();
+        let x = tensor(device, dims, 4).to_dtype(dtype).unwrap();
+        let (scales, bias) = (tensor(device, &[64], 5), tensor(device, &[48], 6));
+        let [norm, swiglu, has_bias] = form;
+        let options = QuantizedLinearOptions {
+            rms_norm: norm.then_some((&scales, 1e-3)),
+            swiglu,
+            bias: has_bias.then_some(&bias),
+        };
+        let before = device.executor().device().queue_stats().dispatches;
+        x.storage().unwrap();
+        let got = blocks.linear_with(&x, &options).unwrap();
+        got.storage().unwrap();
+        let dispatches = device.executor().device().queue_stats().dispatches - before;
+        let mut want = x.to_dtype(DType::F32).unwrap();
+        if norm {
+            want = want.rms_norm([64], Some(&scales), 1e-3).unwrap();
+        }
+        want = blocks.linear(&want, options.bias).unwrap();
+        if swiglu {
+            want = want.swiglu(-1, GateHalf::First).unwrap();
+        }
+        // Of results up to 200.
+        let bound = if dtype == DType::F32 { 1e-3 } else { 0.3 };
+        near(&got, &want.to_dtype(got.dtype()).unwrap(), bound);
+        // Without the norm, or the gates, it is something else.
+        if norm && dims != [64] {
+            let plain = QuantizedLinearOptions {
+                rms_norm: None,
+                ..options
+            };
+            let plain = values(&blocks.linear_with(&x, &plain).unwrap());
+            assert_ne!(plain, values(&got));
+        }
+        dispatches
+    };
+    for form in 0..8 {
+        let form = [1, 2, 4].map(|bit| form & bit > 0);
+        for dtype in [DType::F32, DType::F16] {
+            for dims in [&[64][..], &[1, 64], &[1, 1, 64], &[3, 64], &[2, 11, 64]] {
+                of(&whole, dims, dtype, form);
+            }
+        }
+        of(&parts, &[1, 64], DType::F32, form);
+    }
+    // A norm of the input's dtype, and gates: one dispatch, where there was one for each.
+    let one = of(&whole, &[1, 1, 64], DType::F32, [true, true, false]);
+    let several = of(&whole, &[2, 64], DType::F32, [true, true, false]);
+    assert_eq!((one, several), (1, 3));
 }
 
 #[test]

@@ -111,10 +111,11 @@ fn iterations(weight: &BlockShape, tile: Tile) -> u64 {
     let brought = u64::from(tile.lanes)
         .saturating_mul(runs * 4)
         .div_ceil(u64::from(GROUP));
-    let totals = u64::from(tile.lines * tile.rows);
-    nested(&[steps, runs + nested(&[brought, u64::from(tile.lines)])])
-        + nested(&[u64::from(tile.lanes.ilog2()), totals.div_ceil(2)])
-        + totals
+    // With the squares of a norm.
+    let totals = u64::from(tile.lines * tile.rows) + 1;
+    // Sums of sums, each of which may have to be computed once more.
+    let sums = nested(&[totals, steps, runs]) + totals + u64::from(tile.lanes);
+    nested(&[steps, runs + nested(&[brought, u64::from(tile.lines)])]) + sums
 }
 
 /// The first operand, and the words of the blocks if they are another.
