@@ -156,7 +156,8 @@ impl CausalAttention {
             let all = self.heads + 2 * self.key_heads;
             let joined = heads_of(&joined, all)?.squeeze_axis(1)?;
             let q = cache.rope_write_each(at, &joined, table, self.interleaved)?;
-            return self.out_of(&cache.attend_each(at, &q, &self.options())?);
+            let seen = cache.attend_each(at, &q, &self.options())?;
+            return self.out_of(&seen.to_dtype(x.dtype())?);
         }
         let form = RopeForm {
             interleaved: self.interleaved,

@@ -254,8 +254,8 @@ impl KvSlots {
     /// `[slots, heads of queries + 2 · heads of the cache, D]`, as one product makes all three. Returns the queries,
     /// `[slots, heads of queries, 1, D]`, for [`KvSlots::attend_each`]. Within a capture, each replay does that.
     ///
-    /// It is what [`Tensor::rope`] and [`KvSlots::write_each`] do, by one dispatch where a cache of floats has the dtype of `joined`
-    /// and heads are whole vectors of four elements.
+    /// It is what [`Tensor::rope`] and [`KvSlots::write_each`] do, by one dispatch where a cache of floats has the dtype of `joined`, or
+    /// that is f32, and heads are whole vectors of four elements. The queries have the cache's dtype if that is a float.
     ///
     /// # Errors
     /// If the extents are not the cache's, or do not fit the table; if the positions are those of another cache. Then nothing changes.
@@ -299,7 +299,11 @@ impl KvSlots {
         let both = both.rope(table, form)?.transpose(1, 2)?;
         let values = joined.narrow(1, queries + heads, heads)?.unsqueeze(2)?;
         self.write_each(at, &both.narrow(1, queries, heads)?, &values)?;
-        both.narrow(1, 0, queries)
+        let rotated = both.narrow(1, 0, queries)?;
+        match self.dtype() {
+            kept if kept.is_float() => rotated.to_dtype(kept),
+            _ => Ok(rotated),
+        }
     }
 
     /// [`KvSlots::rope_write_each`] by one dispatch; `None`, with nothing done, where that is not possible.
@@ -310,10 +314,10 @@ impl KvSlots {
         (joined, queries): (&Tensor, usize),
         (table, interleaved): (&RopeTable, bool),
     ) -> Result<Option<Tensor>, Error> {
-        let dtype = joined.dtype();
         let [rotary, rows] =
             [&table.cos, &table.sin].map(|table| table.dtype() == DType::F32 && table.rank() == 2);
-        if self.factors.is_some() || self.dtype() != dtype || !(rotary && rows) || queries == 0 {
+        let kept = self.dtype();
+        if self.factors.is_some() || !(rotary && rows) || queries == 0 {
             return Ok(None);
         }
         let device = self.device();
@@ -323,7 +327,7 @@ impl KvSlots {
         };
         let fail = |error| Error::from_kernel(op, error);
         let shape = new_shape(op, &[slots, queries, 1, len])?;
-        let rotated = executor.alloc(&shape, dtype).map_err(fail)?;
+        let rotated = executor.alloc(&shape, kept).map_err(fail)?;
         let (cos, sin) = (table.cos.contiguous()?, table.sin.contiguous()?);
         let reads = RopeAppend {
             joined: joined.stored()?,

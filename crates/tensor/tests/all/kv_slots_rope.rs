@@ -3,7 +3,7 @@
 use crate::common;
 use crate::kv_slots::{HEADS, cache, floats, indices};
 use ziggurat_tensor::{
-    Attention, DType, Device, KvSlots, RopeForm, RopeTable, SlotPositions, Tensor,
+    Attention, DType, Device, DeviceOptions, KvSlots, RopeForm, RopeTable, SlotPositions, Tensor,
 };
 
 const QUERIES: usize = 4;
@@ -39,7 +39,11 @@ fn one_by_one(
     let keys = rotated.narrow(1, QUERIES, HEADS).unwrap();
     let values = rows.narrow(1, QUERIES + HEADS, HEADS).unwrap();
     cache.write_each(at, &keys, &values).unwrap();
-    rotated.narrow(1, 0, QUERIES).unwrap()
+    let queries = rotated.narrow(1, 0, QUERIES).unwrap();
+    match cache.dtype() {
+        kept if kept.is_float() => queries.to_dtype(kept).unwrap(),
+        _ => queries,
+    }
 }
 
 fn seen(cache: &KvSlots, at: &SlotPositions, queries: &Tensor) -> Vec<u32> {
@@ -56,6 +60,7 @@ fn each_dtype_of_rows_and_caches_is_as_one_by_one() {
     // By several dispatches: other dtypes, and heads that are no whole vectors.
     let others = [
         (DType::F32, DType::F16, 8, 4),
+        (DType::F16, DType::F32, 8, 4),
         (DType::F32, DType::I8, 8, 4),
         (DType::F32, DType::F32, 6, 3),
         (DType::F16, DType::F16, 8, 3),
@@ -73,7 +78,8 @@ fn each_dtype_of_rows_and_caches_is_as_one_by_one() {
                 let got = got.unwrap();
                 let want = one_by_one(&mut other, &at, &rows, &table, interleaved);
                 assert_eq!(got.dims(), [3, QUERIES, 1, dim]);
-                assert_eq!(got.dtype(), dtype);
+                let of_queries = if kept.is_float() { kept } else { dtype };
+                assert_eq!(got.dtype(), of_queries);
                 let what = format!("{dtype} in {kept}, {dim}, {interleaved}, round {round}");
                 assert_eq!(seen(&own, &at, &got), seen(&other, &at, &want), "{what}");
                 // Unrotated queries see something else.
@@ -91,7 +97,8 @@ fn eights(device: &Device, slots: usize) -> KvSlots {
 
 #[test]
 fn a_step_is_one_dispatch_and_may_be_captured() {
-    let device = common::device();
+    // Of its own: dispatches are counted.
+    let device = Device::open_blocking(DeviceOptions::default()).unwrap();
     let table = RopeTable::new(&device, CAPACITY, 8, 100.0).unwrap();
     let (mut own, mut other) = (eights(&device, 2), eights(&device, 2));
     let like = joined(&device, 2, 8, 0, DType::F32);

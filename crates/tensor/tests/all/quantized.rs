@@ -160,8 +160,9 @@ fn a_dense_layer_with_norm_and_gates_is_its_operations() {
         of(&parts, &[1, 64], DType::F32, form);
     }
     // A norm of the input's dtype, and gates: one dispatch, where there was one for each.
-    let one = of(&whole, &[1, 1, 64], DType::F32, [true, true, false]);
-    let several = of(&whole, &[2, 64], DType::F32, [true, true, false]);
+    let own = Device::open_blocking(DeviceOptions::default()).unwrap();
+    let one = of(&own, &[1, 1, 64], DType::F32, [true, true, false]);
+    let several = of(&own, &[2, 64], DType::F32, [true, true, false]);
     assert_eq!((one, several), (1, 3));
 }
 

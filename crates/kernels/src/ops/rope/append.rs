@@ -62,7 +62,7 @@ pub struct RopeAppend<'a> {
 /// What [`Executor::rope_append`] writes.
 #[derive(Clone, Copy, Debug)]
 pub struct RopeAppended<'a> {
-    /// Rotated queries, `[slots, heads, 1, D]`.
+    /// Rotated queries, `[slots, heads, 1, D]`, in the dtype of the caches.
     pub queries: &'a View,
     /// The cache of keys, `[slots, key heads, capacity, D]`, of which one position in each slot is written.
     pub keys: &'a View,
@@ -70,27 +70,36 @@ pub struct RopeAppended<'a> {
     pub values: &'a View,
 }
 
-fn choice(dtype: DType, interleaved: bool) -> KernelChoice {
+fn choice([given, kept]: [DType; 2], interleaved: bool) -> KernelChoice {
     KernelChoice::new(OP)
-        .name(dtype.name())
+        .name(given.name())
+        .name(kept.name())
         .parts(&[prelude::FLOAT, "rope/append_params.wgsl"])
-        .load(dtype)
-        .store(dtype)
+        .load(given)
+        .store(kept)
         .parts(&["index/position.wgsl", "rope/append.wgsl"])
         .constant("INTERLEAVED", u8::from(interleaved))
         // Rows that are rotated have heads of keys and elements.
         .without_division_checks()
 }
 
-/// Every float dtype.
+/// Whether rows of one dtype are kept in another: in their own, or those of f32 in fewer bits.
+fn keeps([given, kept]: [DType; 2]) -> bool {
+    given.is_float() && (given == kept || given == DType::F32 && kept.is_float())
+}
+
+/// Every float dtype, as it is kept.
 pub(crate) fn variants() -> impl Iterator<Item = Candidate> {
-    let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
-    floats.map(|dtype| Candidate::new(choice(dtype, false), AppendParams::FIELDS))
+    let pairs = DType::ALL
+        .into_iter()
+        .flat_map(|given| DType::ALL.map(|kept| [given, kept]));
+    let pairs = pairs.filter(|pair| keeps(*pair));
+    pairs.map(|pair| Candidate::new(choice(pair, false), AppendParams::FIELDS))
 }
 
 impl Executor {
     /// Whether [`Executor::rope_append`] takes these: if heads, and the halves of what is rotated in them, are whole vectors of four
-    /// elements, caches are dense and of the rows' dtype, and the device binds all of them in one kernel.
+    /// elements, caches are dense and of the rows' dtype (or rows are of f32), and the device binds all of them in one kernel.
     #[must_use]
     pub fn rope_append_is_one_kernel(&self, a: &RopeAppend<'_>, to: &RopeAppended<'_>) -> bool {
         let (joined, layout) = (a.joined, &a.joined.layout);
@@ -105,12 +114,12 @@ impl Executor {
             && pairs.is_multiple_of(whole);
         let views = [joined, a.tables[0], a.tables[1], a.positions];
         let outs = [to.queries, to.keys, to.values];
-        let same = outs
-            .iter()
-            .all(|out| out.dtype == joined.dtype && out.is_vec4());
+        let kept = to.keys.dtype;
+        let alike = keeps([joined.dtype, kept])
+            && outs.iter().all(|out| out.dtype == kept && out.is_vec4());
         let buffers = self.device().caps().max_storage_buffers;
         in_vectors
-            && same
+            && alike
             && usize::try_from(buffers).unwrap_or(usize::MAX) >= BUFFERS
             && !self.exceeds_binding(&views)
             && !self.exceeds_binding(&outs)
@@ -195,7 +204,7 @@ fn steps(
         positions_offset: positions.offset,
     };
     let grid = Grid::elements(u64::from(params.vectors), 1);
-    let choice = choice(a.joined.dtype, a.interleaved);
+    let choice = choice([a.joined.dtype, to.keys.dtype], a.interleaved);
     let bindings = [joined, queries, keys, values, cos, sin, positions];
     p.last(choice, bindings, &params, grid);
     Ok(())
@@ -251,8 +260,9 @@ fn check(a: &RopeAppend<'_>, to: &RopeAppended<'_>) -> Result<(), KernelError> {
         ("keys", to.keys),
         ("values", to.values),
     ] {
-        let rule = "it must have the dtype of what is rotated";
-        check_dtype(OP, name, view.dtype, view.dtype == dtype, rule)?;
+        let rule = "all that is written must have one dtype, that of rows which are not f32";
+        let fits = view.dtype == to.keys.dtype && keeps([dtype, view.dtype]);
+        check_dtype(OP, name, view.dtype, fits, rule)?;
         view.check()?;
     }
     let read = [a.joined, cos, sin, a.positions];
