@@ -3,15 +3,14 @@
 //! How long each sequence is, the caller knows: positions are given to every call, as numbers or, within a capture too, as a
 //! tensor. So one captured step serves sequences of any lengths, and a slot is used again by writing from its beginning.
 
+mod rotated;
 mod stored;
 
 use ziggurat_core::DType;
-use ziggurat_kernels::{RopeAppend, RopeAppended};
 
 use stored::{Stored, attention, factors};
 
-use crate::tensor::new_shape;
-use crate::{Attention, Device, Error, QueryPosition, RopeForm, RopeTable, Tensor, capture};
+use crate::{Attention, Device, Error, QueryPosition, Tensor, capture};
 
 /// Keys `[slots, heads, capacity, D]` and values `[slots, heads, capacity, Dv]` of sequences that begin, grow and end
 /// independently of each other.
@@ -248,105 +247,6 @@ impl KvSlots {
             all.write_each(OP, &new, at)?;
         }
         self.check_places(OP, at)
-    }
-
-    /// Rotates queries and keys, and writes keys and values, of each slot at its position: `joined` is
-    /// `[slots, heads of queries + 2 · heads of the cache, D]`, as one product makes all three. Returns the queries,
-    /// `[slots, heads of queries, 1, D]`, for [`KvSlots::attend_each`]. Within a capture, each replay does that.
-    ///
-    /// It is what [`Tensor::rope`] and [`KvSlots::write_each`] do, by one dispatch where a cache of floats has the dtype of `joined`, or
-    /// that is f32, and heads are whole vectors of four elements. The queries have the cache's dtype if that is a float.
-    ///
-    /// # Errors
-    /// If the extents are not the cache's, or do not fit the table; if the positions are those of another cache. Then nothing changes.
-    pub fn rope_write_each(
-        &mut self,
-        at: &SlotPositions,
-        joined: &Tensor,
-        table: &RopeTable,
-        interleaved: bool,
-    ) -> Result<Tensor, Error> {
-        const OP: &str = "KvSlots::rope_write_each";
-        self.check_positions(OP, at)?;
-        for tensor in [joined, &table.cos, &table.sin] {
-            self.keys.numbers.same_device(OP, tensor)?;
-        }
-        let [slots, heads, _] = self.extents();
-        let &[of_slots, all, _] = joined.dims() else {
-            let text = format!(
-                "queries, keys and values must have rank 3: they are {}",
-                joined.shape()
-            );
-            return Err(Error::shape(OP, text));
-        };
-        let Some(queries) = all.checked_sub(2 * heads).filter(|_| of_slots == slots) else {
-            let got = joined.shape();
-            let text = format!(
-                "there must be heads of {slots} slots, and {heads} each of keys and values: they are {got}"
-            );
-            return Err(Error::shape(OP, text));
-        };
-        if let Some(rotated) = self.rope_written(OP, at, (joined, queries), (table, interleaved))? {
-            return Ok(rotated);
-        }
-        let form = RopeForm {
-            interleaved,
-            positions_before_heads: true,
-            positions: Some(&at.positions.unsqueeze(1)?),
-            ..RopeForm::default()
-        };
-        let both = joined.narrow(1, 0, queries + heads)?.unsqueeze(1)?;
-        let both = both.rope(table, form)?.transpose(1, 2)?;
-        let values = joined.narrow(1, queries + heads, heads)?.unsqueeze(2)?;
-        self.write_each(at, &both.narrow(1, queries, heads)?, &values)?;
-        let rotated = both.narrow(1, 0, queries)?;
-        match self.dtype() {
-            kept if kept.is_float() => rotated.to_dtype(kept),
-            _ => Ok(rotated),
-        }
-    }
-
-    /// [`KvSlots::rope_write_each`] by one dispatch; `None`, with nothing done, where that is not possible.
-    fn rope_written(
-        &self,
-        op: &'static str,
-        at: &SlotPositions,
-        (joined, queries): (&Tensor, usize),
-        (table, interleaved): (&RopeTable, bool),
-    ) -> Result<Option<Tensor>, Error> {
-        let [rotary, rows] =
-            [&table.cos, &table.sin].map(|table| table.dtype() == DType::F32 && table.rank() == 2);
-        let kept = self.dtype();
-        if self.factors.is_some() || !(rotary && rows) || queries == 0 {
-            return Ok(None);
-        }
-        let device = self.device();
-        let executor = device.executor();
-        let &[slots, _, len] = joined.dims() else {
-            return Ok(None);
-        };
-        let fail = |error| Error::from_kernel(op, error);
-        let shape = new_shape(op, &[slots, queries, 1, len])?;
-        let rotated = executor.alloc(&shape, kept).map_err(fail)?;
-        let (cos, sin) = (table.cos.contiguous()?, table.sin.contiguous()?);
-        let reads = RopeAppend {
-            joined: joined.stored()?,
-            tables: [cos.stored()?, sin.stored()?],
-            positions: at.positions.stored()?,
-            interleaved,
-        };
-        let writes = RopeAppended {
-            queries: &rotated,
-            keys: self.keys.numbers.stored()?,
-            values: self.values.numbers.stored()?,
-        };
-        if !executor.rope_append_is_one_kernel(&reads, &writes) {
-            return Ok(None);
-        }
-        self.note_memory(op)?;
-        drop(executor.rope_append(&reads, &writes).map_err(fail)?);
-        self.check_places(op, at)?;
-        Ok(Some(Tensor::from_view(device, rotated)))
     }
 
     /// Says to a capture, before it writes, which memory the cache has.
