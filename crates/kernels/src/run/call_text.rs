@@ -127,7 +127,7 @@ impl Call {
             CallKind::QuantizedLinear { weight, form } => {
                 let norm = form.rms_norm.map(|eps| format!(" rms_norm={}", bits(eps)));
                 let (blocks, norm) = (blocks(weight), norm.unwrap_or_default());
-                format!("quantized_linear {blocks} swiglu={}{norm}", form.swiglu)
+                format!("quantized_linear{norm} {blocks} swiglu={}", form.swiglu)
             }
             CallKind::Dequantize {
                 blocks: shape,
