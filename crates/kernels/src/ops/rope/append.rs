@@ -151,7 +151,13 @@ impl Executor {
             to.keys,
             to.values,
         ];
-        self.refuse_over_binding(all.into_iter())?;
+        if let Some(view) = all.into_iter().find(|view| self.exceeds_binding(&[view])) {
+            return Err(KernelError::BindingTooLarge {
+                op: OP,
+                bytes: view.buffer.bytes(),
+                limit: self.device().caps().max_binding_bytes,
+            });
+        }
         if !self.rope_append_is_one_kernel(a, to) {
             return Err(CannotFuse::Heads.into());
         }
