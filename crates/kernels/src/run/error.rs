@@ -279,10 +279,14 @@ pub enum CannotFuse {
         limit: u64,
     },
     /// Only the kernel of a product with one row of numbers side by side normalises it, or has gates.
-    #[error("a product with a norm or gates has one row, of elements side by side")]
+    #[error(
+        "a product has a norm or gates in its kernel only if x is one contiguous row, and the device has room for it"
+    )]
     Rows,
     /// Heads that are no whole vectors of four elements, caches of another dtype, or more than the device binds at once.
-    #[error("one kernel rotates and writes heads of whole vectors, in the dtype of the caches")]
+    #[error(
+        "head sizes and halves that are rotated must be multiples of 4, strides too, and caches dense and of one float dtype"
+    )]
     Heads,
     /// Rows that are too long for registers take a kernel with one binding more than there are.
     #[error("rows this long need {needed} bindings, but one kernel has at most {limit}")]

@@ -70,10 +70,12 @@ impl Tile {
         if lines == 1 {
             // More rows of the weight read x less often, fewer leave more workgroups: a third of what keeps a device busy is enough,
             // measured over seven formats.
-            let shapes = [(8, GROUP / 4), (4, GROUP / 4), (4, GROUP / 2)];
-            let gates = [(8, GROUP / 4), (8, GROUP / 4), (8, GROUP / 2)];
-            let (shapes, rows) = if form.swiglu { (gates, 8) } else { (shapes, 4) };
-            let mut tiles = shapes.into_iter().map(|(rows, lanes)| tile(rows, lanes));
+            let (shapes, rows): (&[_], _) = if form.swiglu {
+                (&[(8, GROUP / 4), (8, GROUP / 2)], 8)
+            } else {
+                (&[(8, GROUP / 4), (4, GROUP / 4), (4, GROUP / 2)], 4)
+            };
+            let mut tiles = shapes.iter().map(|&(rows, lanes)| tile(rows, lanes));
             return tiles
                 .find(|tile| enough(tile, 3))
                 .unwrap_or_else(|| tile(rows, GROUP));

@@ -266,7 +266,7 @@ fn check(a: &RopeAppend<'_>, to: &RopeAppended<'_>) -> Result<(), KernelError> {
         ("keys", to.keys),
         ("values", to.values),
     ] {
-        let rule = "all that is written must have one dtype, that of rows which are not f32";
+        let rule = "all outputs must have one dtype: that of a, or any float if a is f32";
         let fits = view.dtype == to.keys.dtype && keeps([dtype, view.dtype]);
         check_dtype(OP, name, view.dtype, fits, rule)?;
         view.check()?;
