@@ -8,6 +8,7 @@ mod flatten;
 mod fuse;
 mod home;
 mod known;
+mod table;
 mod uniform;
 
 use super::ir::{Block, Code, Op, Reg, Use};

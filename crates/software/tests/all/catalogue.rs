@@ -9,6 +9,7 @@
 mod suite;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ziggurat_kernels::device::{Device, DeviceOptions};
 use ziggurat_kernels::memory::{Memory, MemoryOptions};
@@ -189,20 +190,21 @@ fn every_kernel_of_the_catalogue_becomes_a_pipeline() {
     let executor = executor(Profile::nvidia());
     let all = catalogue().unwrap();
     assert!(all.len() > 500, "only {} variants", all.len());
-    let failures_of = &|variants: &[Variant]| -> Vec<String> {
-        let failure = |variant: &Variant| {
-            let made = executor.pipelines().kernel(&variant.descriptor);
-            made.err().map(|error| format!("{}: {error}", variant.name))
-        };
-        variants.iter().filter_map(failure).collect()
+    let failure = &|variant: &Variant| {
+        let made = executor.pipelines().kernel(&variant.descriptor);
+        made.err().map(|error| format!("{}: {error}", variant.name))
     };
-    let share = all
-        .len()
-        .div_ceil(ziggurat_kernels::core::processors())
-        .max(1);
+    // Each thread takes the next one, for neighbours share their texts, and some families take longer than others.
+    let next = &AtomicUsize::new(0);
+    let all = all.as_slice();
+    let failures_of = move || -> Vec<String> {
+        let take = || all.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(take).filter_map(failure).collect()
+    };
     let mut failures: Vec<String> = std::thread::scope(|scope| {
-        let of = |variants| scope.spawn(move || failures_of(variants));
-        let threads: Vec<_> = all.chunks(share).map(of).collect();
+        let threads: Vec<_> = (0..ziggurat_kernels::core::processors().max(1))
+            .map(|_| scope.spawn(failures_of))
+            .collect();
         let results = threads.into_iter().map(|thread| thread.join().unwrap());
         results.flatten().collect()
     });

@@ -3,8 +3,7 @@
 //! A load of a variable is a copy. Its uses read the variable itself as long as that has not been
 //! written since: each register has a version, which counts its writes.
 
-use std::collections::HashMap;
-
+use super::table::Table;
 use super::{count_reads, count_writes, each_use, get};
 use crate::engine::ir::{Block, Code, Op, Reg, Use};
 
@@ -12,7 +11,7 @@ struct Copies {
     writes: Vec<u32>,
     versions: Vec<u32>,
     /// From a copy to its source and the source's version then.
-    sources: HashMap<Reg, (Reg, u32)>,
+    sources: Table<(Reg, u32)>,
 }
 
 /// Lets uses of copies read the originals.
@@ -22,7 +21,7 @@ pub(super) fn propagate(code: &mut Code) {
     let mut copies = Copies {
         writes,
         versions,
-        sources: HashMap::new(),
+        sources: Table::new(code.registers),
     };
     copies.block(&mut code.block);
 }
@@ -35,10 +34,10 @@ impl Copies {
     }
 
     fn read(&self, reg: &mut Reg) {
-        if let Some((source, version)) = self.sources.get(reg)
-            && get(&self.versions, *source) == *version
+        if let Some((source, version)) = self.sources.get(*reg)
+            && get(&self.versions, source) == version
         {
-            *reg = *source;
+            *reg = source;
         }
     }
 

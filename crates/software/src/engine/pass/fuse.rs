@@ -1,8 +1,7 @@
 //! Fewer operations: a product and the sum that takes it become one, so do other pairs of operations of
 //! which one takes what the other makes, and a result that is only copied into a variable is written there at once.
 
-use std::collections::HashMap;
-
+use super::table::Table;
 use super::{Block, Code, Op, Reg, Use, count_reads, count_writes, get};
 use crate::engine::scalar::{Bin, Tri};
 
@@ -17,31 +16,61 @@ const PAIRS: [(Bin, Bin, Tri); 3] = [
 pub(super) fn fuse(code: &mut Code, varying: &[bool]) {
     let (writes, reads) = (count_writes(code), count_reads(code));
     let single = |reg: Reg| get(&writes, reg) == 1 && get(&reads, reg) == 1;
-    block(&mut code.block, &single, varying);
+    let mut latest = Latest {
+        write: Table::new(code.registers),
+        read: Table::new(code.registers),
+        control: None,
+    };
+    let mut products = Table::new(code.registers);
+    block(
+        &mut code.block,
+        &single,
+        varying,
+        &mut latest,
+        &mut products,
+    );
 }
 
-fn block(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
+fn block(
+    code: &mut Block,
+    single: &dyn Fn(Reg) -> bool,
+    varying: &[bool],
+    latest: &mut Latest,
+    products: &mut Table<Product>,
+) {
     for op in code.iter_mut() {
         for (inner, _) in op.blocks_mut() {
-            block(inner, single, varying);
+            block(inner, single, varying, latest, products);
         }
     }
     for pair in PAIRS {
-        join(code, pair, single, varying);
+        let begins = |op: &Op| matches!(op, Op::Bin { op, .. } if *op == pair.0);
+        if code.iter().any(begins) {
+            join(code, pair, single, varying, latest, products);
+        }
     }
-    retarget(code, single, varying);
+    retarget(code, single, varying, latest);
 }
 
+/// An operation that may become part of one behind it: its index and its operands.
+type Product = (usize, Reg, Reg);
+
 /// Index of each operation's latest write and read, as a block is walked.
-#[derive(Default)]
 struct Latest {
-    write: HashMap<Reg, usize>,
-    read: HashMap<Reg, usize>,
+    write: Table<usize>,
+    read: Table<usize>,
     /// After it, fewer invocations may run.
     control: Option<usize>,
 }
 
 impl Latest {
+    /// Begins with a block.
+    fn clear(&mut self) {
+        self.write.clear();
+        self.read.clear();
+        self.control = None;
+    }
+
     fn note(&mut self, op: &mut Op, at: usize) {
         op.each(&mut |reg, used| {
             if used == Use::Read {
@@ -76,11 +105,11 @@ impl Latest {
     }
 
     fn written_after(&self, reg: Reg, at: usize) -> bool {
-        self.write.get(&reg).is_some_and(|written| *written > at)
+        self.write.get(reg).is_some_and(|written| written > at)
     }
 
     fn touched_after(&self, reg: Reg, at: usize) -> bool {
-        self.written_after(reg, at) || self.read.get(&reg).is_some_and(|read| *read > at)
+        self.written_after(reg, at) || self.read.get(reg).is_some_and(|read| read > at)
     }
 }
 
@@ -89,9 +118,11 @@ fn join(
     (first, second, both): (Bin, Bin, Tri),
     single: &dyn Fn(Reg) -> bool,
     varying: &[bool],
+    latest: &mut Latest,
+    products: &mut Table<Product>,
 ) {
-    let mut latest = Latest::default();
-    let mut products: HashMap<Reg, (usize, Reg, Reg)> = HashMap::new();
+    latest.clear();
+    products.clear();
     let mut gone = vec![false; code.len()];
     for (at, op) in code.iter_mut().enumerate() {
         if let Op::Bin { op: bin, d, a, b } = *op
@@ -100,7 +131,7 @@ fn join(
             let sides = [(a, b), (b, a)];
             let commutes = second != Bin::SubF;
             for (product, other) in sides.into_iter().take(1 + usize::from(commutes)) {
-                let Some((from, x, y)) = products.get(&product).copied() else {
+                let Some((from, x, y)) = products.get(product) else {
                     continue;
                 };
                 let moved = latest.written_after(x, from) || latest.written_after(y, from);
@@ -115,7 +146,7 @@ fn join(
                     b: y,
                     c: other,
                 };
-                products.remove(&product);
+                products.remove(product);
                 if let Some(gone) = gone.get_mut(from) {
                     *gone = true;
                 }
@@ -133,8 +164,8 @@ fn join(
     drop_marked(code, &gone);
 }
 
-fn retarget(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
-    let mut latest = Latest::default();
+fn retarget(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool], latest: &mut Latest) {
+    latest.clear();
     let mut gone = vec![false; code.len()];
     for at in 0..code.len() {
         let Some((before, rest)) = code.split_at_mut_checked(at) else {
@@ -147,7 +178,7 @@ fn retarget(code: &mut Block, single: &dyn Fn(Reg) -> bool, varying: &[bool]) {
             masked: false,
         } = *op
         {
-            let made = latest.write.get(&a).copied();
+            let made = latest.write.get(a);
             if let (Some(from), true, true) = (made, single(a), get(varying, a) == get(varying, d))
                 && let Some(maker) = before.get_mut(from)
             {

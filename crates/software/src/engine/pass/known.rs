@@ -2,9 +2,8 @@
 //! rest of them is, like integers that are made floats by putting an exponent above them, are converted
 //! without the other cases.
 
-use std::collections::HashMap;
-
-use super::{Block, Code, Op, Reg};
+use super::table::Table;
+use super::{Block, Code, Op};
 use crate::engine::ir::Input;
 use crate::engine::scalar::Bin;
 
@@ -34,7 +33,7 @@ impl Known {
 /// Takes the simpler of two operations where what is known allows it. Results of `and` and `or` must be
 /// written once, as they are until operations write variables.
 pub(super) fn simplify(code: &mut Code) {
-    let mut known = HashMap::new();
+    let mut known = Table::new(code.registers);
     for (reg, input) in &code.inputs {
         if let Input::Bits(ones) = *input {
             known.insert(*reg, Known { ones, zeros: !ones });
@@ -43,10 +42,10 @@ pub(super) fn simplify(code: &mut Code) {
     block(&mut code.block, &mut known);
 }
 
-fn block(code: &mut Block, known: &mut HashMap<Reg, Known>) {
+fn block(code: &mut Block, known: &mut Table<Known>) {
     for op in code {
         if let Op::Bin { op: bin, d, a, b } = op {
-            let [x, y] = [&*a, &*b].map(|reg| known.get(reg).copied().unwrap_or_default());
+            let [x, y] = [&*a, &*b].map(|reg| known.get(*reg).unwrap_or_default());
             match bin {
                 Bin::And => {
                     let (ones, zeros) = (x.ones & y.ones, x.zeros | y.zeros);
