@@ -87,6 +87,9 @@ fn clippy() -> Outcome<String> {
     Ok("no warnings".into())
 }
 
+/// What the stage `check` does, as tests for those who run no more than these.
+const CHECKED: &str = "check::tests::shaders_are_valid_on_every_backend";
+
 /// All tests.
 fn tests(tally: &mut Tally) -> Outcome<String> {
     let mut command = cargo(&[
@@ -96,6 +99,9 @@ fn tests(tally: &mut Tally) -> Outcome<String> {
         "--bins",
         "--tests",
         "--no-fail-fast",
+        "--",
+        "--skip",
+        CHECKED,
     ]);
     process::stream_lines(workspace::on_software(&mut command), |line| {
         count(line, tally);

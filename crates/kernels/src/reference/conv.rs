@@ -8,12 +8,15 @@ type Dims<'a> = &'a [usize];
 
 /// All index tuples of extents, row-major.
 pub(super) fn indices<const N: usize>(extents: [usize; N]) -> impl Iterator<Item = [usize; N]> {
-    (0..extents.iter().product()).map(move |flat: usize| {
-        let mut rest = flat;
-        let mut index = [0; N];
-        for (slot, extent) in index.iter_mut().zip(extents).rev() {
-            *slot = rest % extent;
-            rest /= extent;
+    let mut next = [0; N];
+    (0..extents.iter().product::<usize>()).map(move |_| {
+        let index = next;
+        for (slot, extent) in next.iter_mut().zip(extents).rev() {
+            *slot += 1;
+            if *slot < extent {
+                break;
+            }
+            *slot = 0;
         }
         index
     })

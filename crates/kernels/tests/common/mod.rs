@@ -113,6 +113,14 @@ pub(crate) fn fresh_plain_executor() -> Executor {
     open(plain())
 }
 
+/// As [`fresh_plain_executor`], with bindings of so many bytes.
+pub(crate) fn bounded_executor(binding_bytes: u64) -> Executor {
+    open(DeviceOptions {
+        max_binding_bytes: Some(binding_bytes),
+        ..plain()
+    })
+}
+
 /// An executor with a small workgroup size, so that grids overflow a row of workgroups with few elements.
 pub(crate) fn narrow_executor() -> Executor {
     static EXECUTOR: Shared = Shared::new(|| {

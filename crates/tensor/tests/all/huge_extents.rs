@@ -25,6 +25,9 @@ const HUGE: [usize; 6] = [
     isize::MAX.cast_unsigned(),
 ];
 
+/// The least of them is few enough to be added up, in seconds: these have the kernels of `sum` and `dot`, and are left out with it.
+const ADDED_UP_ALIKE: [&str; 4] = ["mean", "max", "var", "matmul"];
+
 /// What the calls are made with.
 struct Case {
     device: Device,
@@ -157,7 +160,9 @@ fn tensors_of_huge_extents_are_answered_or_refused() {
         ("late", |c| c.late.clone()),
     ] {
         all(|n| {
-            let calls = OF_WIDE.iter().map(|&(name, call)| {
+            let is_long = |name| kind == "wide" && n == 1 << 31 && ADDED_UP_ALIKE.contains(name);
+            let calls = OF_WIDE.iter().filter(|(name, _)| !is_long(name));
+            let calls = calls.map(|&(name, call)| {
                 let device = device.clone();
                 let run = move || {
                     let case = Case::new(&device, n);

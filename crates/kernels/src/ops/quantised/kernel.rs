@@ -148,6 +148,23 @@ impl Tile {
         all
     }
 
+    /// Of all of them one for each kind: how many invocations share a row is no more than a constant.
+    fn kinds(format: BlockFormat, form: LinearForm) -> Vec<Self> {
+        let mut kinds: Vec<Self> = Vec::new();
+        for tile in Self::all(format, form) {
+            let is_like = |other: &Self| {
+                Self {
+                    lanes: tile.lanes,
+                    ..*other
+                } == tile
+            };
+            if !kinds.iter().any(is_like) {
+                kinds.push(tile);
+            }
+        }
+        kinds
+    }
+
     /// Workgroups that cover so many rows of blocks.
     pub(super) fn workgroups(self, rows: u64) -> u64 {
         rows.div_ceil(u64::from(self.rows * self.tiles()))
@@ -310,7 +327,7 @@ fn floats() -> impl Iterator<Item = DType> {
     DType::ALL.into_iter().filter(|dtype| dtype.is_float())
 }
 
-/// Every format with every float dtype.
+/// Every format with every float dtype: with all tiles where both are `f32`, with one of each kind elsewhere.
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     for &format in BlockFormat::ALL {
@@ -323,11 +340,13 @@ pub(crate) fn variants() -> Vec<Candidate> {
                 .into_iter()
                 .flat_map(|norm| [form(norm, false), form(norm, true)])
             {
-                for tile in Tile::all(format, form) {
-                    all.push(product(format, [x, x], form, tile));
-                    if x != DType::F32 {
-                        all.push(product(format, [x, DType::F32], form, tile));
-                    }
+                if x == DType::F32 {
+                    let tiles = Tile::all(format, form).into_iter();
+                    all.extend(tiles.map(|tile| product(format, [x, x], form, tile)));
+                    continue;
+                }
+                for tile in Tile::kinds(format, form) {
+                    all.extend([x, DType::F32].map(|out| product(format, [x, out], form, tile)));
                 }
             }
             all.push(rows(format, x, Rows::All));

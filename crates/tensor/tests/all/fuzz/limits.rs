@@ -69,7 +69,7 @@ fn any_call_is_right_or_refused_under_tiny_limits() {
     /// Calls on one device.
     const AT_ONCE: u64 = 40;
     let roomy = common::device();
-    let mut campaign = Campaign::new(240);
+    let mut campaign = Campaign::new(120);
     let mut tight = None;
     let (mut gave, mut wrong) = (0, Vec::new());
     while let Some(seed) = campaign.next() {

@@ -4,11 +4,13 @@
 //! that is refused per kernel. A function, constant or override may serve only some of the kernels that
 //! include its file; one that serves none of them is dead.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 
 use naga::valid::GlobalUse;
 use naga::{Block, Function, Handle, Module, Span, Statement};
+use ziggurat_pipeline::{IMMEDIATE_PART, UNIFORM_PART};
 
 use crate::problem::Problem;
 use crate::wgsl::variant::{Parsed, Variant};
@@ -41,11 +43,24 @@ type Item = (String, u32, String);
 pub(crate) struct Usage {
     declared: BTreeSet<Item>,
     used: BTreeSet<Item>,
+    /// What was added, by its text.
+    seen: HashSet<u64>,
 }
 
 impl Usage {
-    /// Adds what one kernel declares and reaches.
+    /// Adds what one kernel declares and reaches. Those that differ in values of overrides, or in where parameters are, have the
+    /// same items.
     pub(crate) fn add(&mut self, variant: &Variant, parsed: &Parsed) {
+        let files = [UNIFORM_PART.0, IMMEDIATE_PART.0];
+        let parts = variant.parts.iter();
+        let text: Vec<_> = parts
+            .filter(|part| !files.iter().any(|file| part.file.ends_with(file)))
+            .map(|part| (&part.file, &part.text))
+            .collect();
+        let text = BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
+        if !self.seen.insert(text) {
+            return;
+        }
         let module = &parsed.module;
         let reached = reached_functions(parsed);
         for (handle, function) in module.functions.iter() {
