@@ -63,9 +63,10 @@ impl Arena {
     /// As [`Memory::alloc`](crate::Memory::alloc).
     pub(crate) fn alloc(&self, bytes: u64) -> Result<Buffer, MemoryError> {
         let pool = &self.inner.pool;
-        let class = size_class::capacity(bytes, pool.device().caps().max_buffer_bytes);
+        let caps = pool.device().caps();
+        let class = size_class::capacity(bytes, caps.max_buffer_bytes);
         let found = class.and_then(|class| {
-            let wanted = size_class::acceptable(class);
+            let wanted = size_class::acceptable(class, caps.max_binding_bytes);
             self.inner.books.lock().free.take(wanted)
         });
         let block = match found {

@@ -38,6 +38,7 @@ pub(crate) struct Bounds {
     pub(crate) limit: Option<u64>,
     pub(crate) max_cached: u64,
     pub(crate) max_buffer_bytes: u64,
+    pub(crate) max_binding_bytes: u64,
 }
 
 /// The books of a pool of `T`.
@@ -64,7 +65,8 @@ impl<T> Inventory<T> {
             size_class::capacity(bytes, self.bounds.max_buffer_bytes).ok_or(Refusal::TooLarge {
                 limit: size_class::largest(self.bounds.max_buffer_bytes),
             })?;
-        let (capacity, item) = match self.free.take(size_class::acceptable(class)) {
+        let wanted = size_class::acceptable(class, self.bounds.max_binding_bytes);
+        let (capacity, item) = match self.free.take(wanted) {
             Some((capacity, item)) => (capacity, Some(item)),
             None => (self.within_limit(bytes, class)?, None),
         };
@@ -190,6 +192,7 @@ mod tests {
             limit,
             max_cached,
             max_buffer_bytes: 1 << 20,
+            max_binding_bytes: 1 << 20,
         })
     }
 

@@ -54,6 +54,7 @@ impl Pool {
                 limit: options.limit,
                 max_cached: options.max_cached,
                 max_buffer_bytes: device.caps().max_buffer_bytes,
+                max_binding_bytes: device.caps().max_binding_bytes,
             })),
             on_release: Mutex::default(),
             on_pressure: Mutex::default(),

@@ -48,9 +48,15 @@ pub(crate) fn capacity(bytes: u64, max_buffer_bytes: u64) -> Option<u64> {
 
 /// The capacities of cached buffers that may serve a request of this class.
 ///
-/// A little more than the class is accepted, so that a pool of odd sizes is still reused.
-pub(crate) const fn acceptable(class: u64) -> RangeInclusive<u64> {
-    class..=class.saturating_add(class / 8)
+/// A little more than the class is accepted, so that a pool of odd sizes is still reused. But what one binding can hold is never
+/// served by what it cannot: whether a buffer is bound whole depends on the bytes asked for, not on what the pool has.
+pub(crate) fn acceptable(class: u64, max_binding_bytes: u64) -> RangeInclusive<u64> {
+    let most = class.saturating_add(class / 8);
+    if class <= max_binding_bytes {
+        class..=most.min(max_binding_bytes)
+    } else {
+        class..=most
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +71,15 @@ mod tests {
             assert_eq!(capacity(bytes, u64::MAX), Some(256));
         }
         assert_eq!(capacity(257, u64::MAX), Some(288));
+    }
+
+    #[test]
+    fn what_a_binding_holds_is_served_by_what_it_holds() {
+        assert_eq!(acceptable(256, 256), 256..=256);
+        assert_eq!(acceptable(256, 272), 256..=272);
+        assert_eq!(acceptable(256, 4096), 256..=288);
+        assert_eq!(acceptable(288, 256), 288..=324);
+        assert_eq!(acceptable(u64::MAX, u64::MAX), u64::MAX..=u64::MAX);
     }
 
     #[test]
