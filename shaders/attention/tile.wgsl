@@ -112,19 +112,7 @@ fn put_value(i: u32, v: vec4<f32>) {
     }
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    var share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
-    begin_factors(share);
-    if !takes(share) {
-        // Nothing is read or left.
-        share.keys.y = share.keys.x;
-        share.inside = false;
-    }
+fn attend(share: Share, lid: u32) {
     let batch = share.batch;
     let k_base = params.k_offset + batch * params.k_strides.x + share.kv_head * params.k_strides.y;
     let v_base = params.v_offset + batch * params.v_strides.x + share.kv_head * params.v_strides.y;
@@ -312,5 +300,18 @@ fn main(
             finish_rows(share, pairs, column + 8u * ACROSS, sums.c, top, total);
             finish_rows(share, pairs, column + 12u * ACROSS, sums.d, top, total);
         }
+    }
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let share = share_of(group.x + (group.y + group.z * groups.y) * groups.x, ROWS, KEYS);
+    begin_factors(share);
+    if takes(share) {
+        attend(share, lid);
     }
 }

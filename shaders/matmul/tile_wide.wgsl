@@ -38,15 +38,7 @@ fn block(loads_a: bool, at: Operands, line: u32, k: u32) -> Block {
     return loaded;
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let where_to = tile_at(folded(group, groups));
-    let live = where_to.z < batches() && computes(where_to);
-    let depth = select(0u, params.k, live);
+fn compute(where_to: vec3<u32>, lid: u32) {
     let row0 = where_to.x * SIDE;
     let col0 = where_to.y * SIDE;
 
@@ -54,8 +46,7 @@ fn main(
     let loads_a = lid < 128u;
     let start = place(lid % 128u, select(B_ALONG_DEPTH, A_ALONG_DEPTH, loads_a));
     let line = start.x + select(col0, row0, loads_a);
-    let safe = min(where_to.z, batches() - 1u);
-    let at = operands(safe, select(row0, line, loads_a), select(line, col0, loads_a));
+    let at = operands(where_to.z, select(row0, line, loads_a), select(line, col0, loads_a));
     let slot = start.y * VEC4 + start.x / 4u;
 
     // Rows 4 ty to 4 ty + 3 and the same 64 further down; columns likewise.
@@ -79,7 +70,7 @@ fn main(
     var c_15 = vec4<acc>();
 
     var next = block(loads_a, at, line, start.y);
-    for (var k0 = 0u; k0 < depth; k0 += DEPTH) {
+    for (var k0 = 0u; k0 < params.k; k0 += DEPTH) {
         if loads_a {
             tile_a[slot] = next.k0;
             tile_a[slot + VEC4] = next.k1;
@@ -117,32 +108,42 @@ fn main(
         }
         workgroupBarrier();
     }
-    if live {
-        let row = row0 + ty * 4u;
-        let col = col0 + tx * 4u;
-        if writes(where_to.z, row0, col0) {
-            emit4(where_to.z, row, col, c_0);
-            emit4(where_to.z, row + 1u, col, c_1);
-            emit4(where_to.z, row + 2u, col, c_2);
-            emit4(where_to.z, row + 3u, col, c_3);
-        }
-        if writes(where_to.z, row0, col0 + 64u) {
-            emit4(where_to.z, row, col + 64u, c_4);
-            emit4(where_to.z, row + 1u, col + 64u, c_5);
-            emit4(where_to.z, row + 2u, col + 64u, c_6);
-            emit4(where_to.z, row + 3u, col + 64u, c_7);
-        }
-        if writes(where_to.z, row0 + 64u, col0) {
-            emit4(where_to.z, row + 64u, col, c_8);
-            emit4(where_to.z, row + 65u, col, c_9);
-            emit4(where_to.z, row + 66u, col, c_10);
-            emit4(where_to.z, row + 67u, col, c_11);
-        }
-        if writes(where_to.z, row0 + 64u, col0 + 64u) {
-            emit4(where_to.z, row + 64u, col + 64u, c_12);
-            emit4(where_to.z, row + 65u, col + 64u, c_13);
-            emit4(where_to.z, row + 66u, col + 64u, c_14);
-            emit4(where_to.z, row + 67u, col + 64u, c_15);
-        }
+    let row = row0 + ty * 4u;
+    let col = col0 + tx * 4u;
+    if writes(where_to.z, row0, col0) {
+        emit4(where_to.z, row, col, c_0);
+        emit4(where_to.z, row + 1u, col, c_1);
+        emit4(where_to.z, row + 2u, col, c_2);
+        emit4(where_to.z, row + 3u, col, c_3);
+    }
+    if writes(where_to.z, row0, col0 + 64u) {
+        emit4(where_to.z, row, col + 64u, c_4);
+        emit4(where_to.z, row + 1u, col + 64u, c_5);
+        emit4(where_to.z, row + 2u, col + 64u, c_6);
+        emit4(where_to.z, row + 3u, col + 64u, c_7);
+    }
+    if writes(where_to.z, row0 + 64u, col0) {
+        emit4(where_to.z, row + 64u, col, c_8);
+        emit4(where_to.z, row + 65u, col, c_9);
+        emit4(where_to.z, row + 66u, col, c_10);
+        emit4(where_to.z, row + 67u, col, c_11);
+    }
+    if writes(where_to.z, row0 + 64u, col0 + 64u) {
+        emit4(where_to.z, row + 64u, col + 64u, c_12);
+        emit4(where_to.z, row + 65u, col + 64u, c_13);
+        emit4(where_to.z, row + 66u, col + 64u, c_14);
+        emit4(where_to.z, row + 67u, col + 64u, c_15);
+    }
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let where_to = tile_at(folded(group, groups));
+    if where_to.z < batches() && computes(where_to) {
+        compute(where_to, lid);
     }
 }
