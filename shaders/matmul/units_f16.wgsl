@@ -16,8 +16,3 @@ fn scales_of_step() -> Scales {
 fn halves(v: loaded, scale: u32) -> vec4<f16> {
     return v;
 }
-
-// Whether the sums of a tile are to be written.
-fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
-    return live;
-}

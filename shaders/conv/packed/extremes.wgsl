@@ -1,29 +1,13 @@
 // Computes: the largest finite magnitudes of parts of images.
 // Bindings: params, a = x, out_2 (facts).
 // Grid: images * chunks workgroups of 256 invocations, folded.
-// Requires: image, folded, facts.wgsl.
+// Requires: subgroups of 32; greatest, folded, facts.wgsl.
 // Accuracy: exact.
-
-// 1: the elements of an image fill a range of memory, whatever their order.
-override FLAT: u32 = 0u;
 
 @group(0) @binding(2) var<storage, read_write> out_2: array<u32>;
 
-var<workgroup> tile_top: array<u32, 256>;
-
-fn magnitude(n: u32, e: u32) -> u32 {
-    var i = params.x_offset + n * params.x_batch;
-    if FLAT == 1u {
-        i += e;
-    } else {
-        let rows = e / params.extent.z;
-        let planes = rows / params.extent.y;
-        i += planes / params.extent.x * params.x_channel + planes % params.extent.x * params.x_steps.x
-            + rows % params.extent.y * params.x_steps.y + e % params.extent.z * params.x_steps.z;
-    }
-    let bits = bitcast<u32>(image(i)) & 0x7fffffffu;
-    return select(0u, bits, bits < 0x7f800000u);
-}
+// Of each subgroup.
+var<workgroup> tile_top: array<u32, 8>;
 
 @compute @workgroup_size(WG)
 fn main(
@@ -34,28 +18,23 @@ fn main(
     let id = folded(group, groups);
     let n = id / params.chunks;
     let elements = params.batch * params.channels * params.extent.x * params.extent.y * params.extent.z;
-    let share = (elements + params.chunks - 1u) / params.chunks;
+    // Of whole vectors.
+    let vectors = (elements + 3u) / 4u;
+    let share = (vectors + params.chunks - 1u) / params.chunks * 4u;
     let first = id % params.chunks * share;
     let end = min(first + share, elements);
     var top = 0u;
     if n < params.images {
-        for (var e = first + lid; e < end; e += 1024u) {
-            // Elements are looked at again where there are no more.
-            let last = end - 1u;
-            let lower = max(magnitude(n, e), magnitude(n, min(e + 256u, last)));
-            let upper = max(magnitude(n, min(e + 512u, last)), magnitude(n, min(e + 768u, last)));
-            top = max(top, max(lower, upper));
-        }
+        top = greatest(n, first, end, lid);
     }
-    tile_top[lid] = top;
+    top = subgroupMax(top);
+    if lid % 32u == 0u {
+        tile_top[lid / 32u] = top;
+    }
     workgroupBarrier();
-    for (var half = 128u; half > 0u; half /= 2u) {
-        if lid < half {
-            tile_top[lid] = max(tile_top[lid], tile_top[lid + half]);
-        }
-        workgroupBarrier();
-    }
     if lid == 0u && n < params.images {
-        out_2[maxima_at() + id] = tile_top[0];
+        let lower = max(max(tile_top[0], tile_top[1]), max(tile_top[2], tile_top[3]));
+        let upper = max(max(tile_top[4], tile_top[5]), max(tile_top[6], tile_top[7]));
+        out_2[maxima_at() + id] = max(lower, upper);
     }
 }

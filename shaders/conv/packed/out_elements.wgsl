@@ -1,4 +1,4 @@
-// Output part: positions of one filter one by one. Requires writes, unscaled, emit.
+// Output part: positions of one filter one by one. Requires writes, emit.
 
 fn emit4(batch: u32, row: u32, col: u32, v: vec4<acc>) {
     if row < params.m {
@@ -7,7 +7,7 @@ fn emit4(batch: u32, row: u32, col: u32, v: vec4<acc>) {
             let image = (col + i) / params.plane;
             if writes(batch, col + i) {
                 let to = (image * params.batch * params.m + filter_index) * params.plane + (col + i) % params.plane;
-                emit(to, filter_index, unscaled(image, filter_index, v[i]));
+                emit(to, filter_index, v[i]);
             }
         }
     }

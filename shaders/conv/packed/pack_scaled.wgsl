@@ -1,8 +1,8 @@
 // Computes: both operands of a convolution of f32 or bf16 as matrix units take them, as pack.wgsl does for f16. Each image and each filter is scaled by a power of two so that its largest finite magnitude lies in [2^14, 2^15); with SPLIT each element becomes two f16, what is left of it behind 11 bits 2^11 times as large.
-//           Of each pixel the sum and the largest of magnitudes are left, infinite where f16 has no room: for NaN and infinity, and for elements below 2^-27 of the largest one.
+//           Of each pixel of a block the sum and the largest of magnitudes are left, infinite where f16 has no room: for NaN and infinity, and for elements below 2^-27 of the largest one.
 // Bindings: params, a = x, b = w, out_0 (filters), out_1 (images), out_2 (facts).
-// Grid: workgroups of 256 invocations, folded: groups * blocks * ceil(pixels * LANES / 256) for images, then one for each filter (with SPLIT up to a multiple of 16), then as many as it takes for one invocation for each step along k.
-// Requires: elements.wgsl, pixels_to, folded, facts.wgsl, scaling.wgsl.
+// Grid: workgroups of 256 invocations, folded: one for each filter (with SPLIT up to a multiple of 16), as many as it takes for one invocation for each step along k, then groups * blocks * ceil(pixels * LANES / 256) for images.
+// Requires: subgroups of 32; elements.wgsl, four, pixels_to, folded, facts.wgsl, scaling.wgsl.
 // Accuracy: a scaled f16 or bf16 is exact; of f32 each element is off by 2^-23 of itself at most.
 
 // Channels of a block.
@@ -22,12 +22,6 @@ override SPLIT: u32 = 1u;
 var<workgroup> tile_top: array<u32, 256>;
 var<workgroup> tile_bottom: array<u32, 256>;
 var<workgroup> partial_sums: array<f32, 256>;
-
-// Eight scaled elements.
-struct Eight {
-    low: vec4<f32>,
-    high: vec4<f32>,
-}
 
 // The nearest numbers of 11 bits.
 fn rounded_11(x: vec4<f32>) -> vec4<f32> {
@@ -59,76 +53,86 @@ fn all_fit(magnitude: vec4<u32>, e: u32, largest: u32) -> bool {
         && fits(magnitude.w, e, largest);
 }
 
-fn weights(first: u32, k: u32) -> Eight {
-    return Eight(
-        vec4<f32>(weight(first, k, DEPTH), weight(first, k + 1u, DEPTH), weight(first, k + 2u, DEPTH), weight(first, k + 3u, DEPTH)),
-        vec4<f32>(weight(first, k + 4u, DEPTH), weight(first, k + 5u, DEPTH), weight(first, k + 6u, DEPTH), weight(first, k + 7u, DEPTH)),
-    );
+// The largest finite magnitudes of the images of a subgroup's invocations: pixels of few images.
+fn largest_of(image: u32, lid: u32) -> u32 {
+    let last = subgroupMax(image);
+    var largest = 0u;
+    for (var n = subgroupMin(image); n <= last; n++) {
+        var top = 0u;
+        for (var i = lid % 32u; i < params.chunks; i += 32u) {
+            top = max(top, out_2[maxima_at() + n * params.chunks + i]);
+        }
+        top = subgroupMax(top);
+        if n == image {
+            largest = top;
+        }
+    }
+    return largest;
 }
 
-fn pack_pixel(block: u32, lane: u32) {
+fn pack_pixel(block: u32, lane: u32, lid: u32) {
     let q = lane / LANES;
+    let here = pixel(block / params.blocks, q);
+    let image = min(here.image, params.images - 1u);
+    let largest = largest_of(image, lid);
+    let e = exponent(largest);
+    let scale = factor(e);
+    let channel = block % params.blocks * DEPTH;
+    let halves = 1u + SPLIT;
+    let vectors = DEPTH / 8u;
+    let to = (block * halves * params.pixels + q) * vectors;
+    let from_channel = lane % LANES * 8u;
+    var sum = vec4<f32>();
+    var tops = vec4<u32>();
+    var misfits = 0u;
     if q < params.pixels {
-        let here = pixel(block / params.blocks, q);
-        let largest = largest_of(min(here.image, params.images - 1u));
-        let e = exponent(largest);
-        let scale = factor(e);
-        let channel = block % params.blocks * DEPTH;
-        let halves = 1u + SPLIT;
-        let vectors = DEPTH / 8u;
-        let to = (block * halves * params.pixels + q) * vectors;
-        let from_channel = lane % LANES * 8u;
-        var sum = vec4<f32>();
-        var top = vec4<u32>();
-        var room = true;
         for (var i = from_channel; i < from_channel + DEPTH / LANES; i += 8u) {
-            let c = channel + i;
-            let low = vec4<f32>(element(here, c), element(here, c + 1u), element(here, c + 2u), element(here, c + 3u));
-            let high = vec4<f32>(element(here, c + 4u), element(here, c + 5u), element(here, c + 6u), element(here, c + 7u));
+            let low = four(here, channel + i);
+            let high = four(here, channel + i + 4u);
             let fit = all_fit(magnitudes(low), e, largest) && all_fit(magnitudes(high), e, largest);
             // What does not fit is not multiplied.
             let x = Eight(select(vec4<f32>(), low * scale, fit), select(vec4<f32>(), high * scale, fit));
-            room = room && fit;
+            misfits |= select(1u, 0u, fit);
             sum += abs(x.low) + abs(x.high);
-            top = max(top, max(magnitudes(x.low), magnitudes(x.high)));
+            tops = max(tops, max(magnitudes(x.low), magnitudes(x.high)));
             out_1[to + i / 8u] = higher(x);
             if SPLIT == 1u {
                 out_1[to + params.pixels * vectors + i / 8u] = lower(x);
             }
         }
-        let total = bitcast<u32>((sum.x + sum.y) + (sum.z + sum.w)) & 0xffff0000u;
-        let most = max(max(top.x, top.y), max(top.z, top.w)) >> 16u;
-        out_2[stats_at() + (block * params.pixels + q) * LANES + lane % LANES] = select(0x7f80u, total | most, room);
+    }
+    var total = (sum.x + sum.y) + (sum.z + sum.w);
+    var most = max(max(tops.x, tops.y), max(tops.z, tops.w));
+    for (var by = 1u; by < LANES; by *= 2u) {
+        total += subgroupShuffleXor(total, by);
+        most = max(most, subgroupShuffleXor(most, by));
+        misfits |= subgroupShuffleXor(misfits, by);
+    }
+    if q < params.pixels && lane % LANES == 0u {
+        let stats = (bitcast<u32>(total) & 0xffff0000u) | (most >> 16u);
+        out_2[stats_at() + block * params.pixels + q] = select(0x7f80u, stats, misfits == 0u);
+    }
+    // Of an image that begins here.
+    if block == 0u && lane % LANES == 0u && q % (params.grid.x * params.grid.y * params.grid.z) == 0u && q < params.part
+        && here.image < params.images {
+        out_2[images_at() + here.image] = e;
     }
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let id = folded(group, groups);
-    let per_block = (params.pixels * LANES + 255u) / 256u;
-    let of_images = params.batch * params.blocks * per_block;
-    if id < of_images {
-        pack_pixel(id / per_block, id % per_block * 256u + lid);
-    }
-    let line = id - min(id, of_images);
-    // With SPLIT filters are packed in blocks of 16.
-    let lines = select(params.m, (params.m + 15u) / 16u * 16u, SPLIT == 1u);
-    let of_filters = id >= of_images && line < params.batch * lines;
-    let row = line % lines;
-    let has_filter = of_filters && row < params.m;
+// A line of filters; all invocations of a workgroup have the same.
+fn pack_filter(number: u32, lines: u32, lid: u32) {
+    let group = number / lines;
+    let row = number % lines;
+    let is_filter = row < params.m;
     let steps = params.blocks * params.taps;
-    let depth = select(0u, steps * DEPTH, has_filter);
-    let first = filter_at(line / lines, row);
+    let depth = select(0u, steps * DEPTH, is_filter);
+    let first = filter_at(group, row);
 
     var top = 0u;
     var bottom = 0xffffffffu;
     var sum = 0.0;
     for (var k = lid * 8u; k < depth; k += 2048u) {
-        let x = weights(first, k);
+        let x = weights(first, k, DEPTH);
         let m0 = magnitudes(x.low);
         let m1 = magnitudes(x.high);
         let most = max(m0, m1);
@@ -160,28 +164,50 @@ fn main(
         room = room && partial_sums[0] >= 8.0 * bitcast<f32>(largest);
     }
     let known = select(PLAIN, e, room);
-    if of_filters {
-        for (var k = lid * 8u; k < steps * DEPTH; k += 2048u) {
-            var x = Eight();
-            if has_filter && room {
-                let plain = weights(first, k);
-                x = Eight(plain.low * factor(known), plain.high * factor(known));
-            }
-            if SPLIT == 1u {
-                // Blocks of 16 lines and 16 of k, of each first the higher f16.
-                let to = (line / 16u * steps + k / 16u) * 64u + line % 16u * 2u + k / 8u % 2u;
-                out_0[to] = higher(x);
-                out_0[to + 32u] = lower(x);
-            } else {
-                out_0[line * (steps * DEPTH / 8u) + k / 8u] = higher(x);
-            }
+    for (var k = lid * 8u; k < steps * DEPTH; k += 2048u) {
+        var x = Eight();
+        if is_filter && room {
+            let plain = weights(first, k, DEPTH);
+            x = Eight(plain.low * factor(known), plain.high * factor(known));
+        }
+        if SPLIT == 1u {
+            // Blocks of 16 lines and 16 of k, of each first the higher f16.
+            let to = (number / 16u * steps + k / 16u) * 64u + number % 16u * 2u + k / 8u % 2u;
+            out_0[to] = higher(x);
+            out_0[to + 32u] = lower(x);
+        } else {
+            out_0[number * (steps * DEPTH / 8u) + k / 8u] = higher(x);
         }
     }
-    if has_filter && lid == 0u {
-        out_2[filters_at() + line / lines * params.m + row] = known | select(256u, 0u, room);
+    if is_filter && lid == 0u {
+        out_2[filters_at() + group * params.m + row] = known | select(256u, 0u, room);
     }
-    let step = (line - min(line, params.batch * lines)) * 256u + lid;
-    if id >= of_images && line >= params.batch * lines && step < steps {
-        out_2[table_at() + step] = pixels_to(step, 1u + SPLIT);
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let id = folded(group, groups);
+    // With SPLIT filters are packed in blocks of 16. They take longest, so they begin first.
+    let lines = select(params.m, (params.m + 15u) / 16u * 16u, SPLIT == 1u);
+    let of_filters = params.batch * lines;
+    let steps = params.blocks * params.taps;
+    let others = of_filters + (steps + 255u) / 256u;
+    if id < of_filters {
+        pack_filter(id, lines, lid);
+    } else if id < others {
+        let step = (id - of_filters) * 256u + lid;
+        if step < steps {
+            out_2[table_at() + step] = pixels_to(step, 1u + SPLIT);
+        }
+    } else {
+        let per_block = (params.pixels * LANES + 255u) / 256u;
+        let block = (id - others) / per_block;
+        if block < params.batch * params.blocks {
+            pack_pixel(block, (id - others) % per_block * 256u + lid, lid);
+        }
     }
 }

@@ -16,15 +16,20 @@ fn writes(group: u32, position: u32) -> bool {
     return c[region_flag(group, position / FLAGGED_SIDE)] == 0u;
 }
 
-// 2^e for e from -126 to 127.
-fn power(e: i32) -> f32 {
-    return bitcast<f32>(u32(e + 127) << 23u);
+// The exponents of what sums of a filter and of an image are multiplied by.
+fn filter_exponent(filter_index: u32) -> i32 {
+    return i32(c[filters_at() + filter_index] & 255u) - 141;
 }
 
-// A sum as it is without the scales of its image and its filter.
-fn unscaled(image: u32, filter_index: u32, v: f32) -> f32 {
-    let e = i32(c[images_at() + image] + (c[filters_at() + filter_index] & 255u)) - 282;
-    // In two halves, so that only the result may be too large or too small.
-    let half = e / 2;
-    return v * power(half) * power(e - half);
+fn image_exponent(image: u32) -> i32 {
+    return i32(c[images_at() + image]) - 141;
+}
+
+// The same by rows and columns of the result; those of lines behind the last are not used.
+fn row_exponent(group: u32, row: u32) -> i32 {
+    return filter_exponent(group * params.m + min(row, params.m - 1u));
+}
+
+fn col_exponent(group: u32, position: u32) -> i32 {
+    return image_exponent(min(position, params.n - 1u) / params.plane);
 }

@@ -1,4 +1,4 @@
-// Shared by what scales operands by powers of two for f16. Requires facts.wgsl and a binding `out_2` of facts.
+// Shared by what scales operands by powers of two for f16.
 
 // What numbers without a scale of their own have: that of 2^14.
 const PLAIN: u32 = 141u;
@@ -17,14 +17,4 @@ fn factor(e: u32) -> f32 {
 // Whether f16 has room for a number of these bits of a magnitude.
 fn fits(magnitude: u32, e: u32, largest: u32) -> bool {
     return magnitude == 0u || (magnitude < 0x7f800000u && largest >= 0x0e000000u && (magnitude >> 23u) + 27u >= e);
-}
-
-// The largest finite magnitude of an image.
-fn largest_of(image: u32) -> u32 {
-    var largest = 0u;
-    let first = maxima_at() + image * params.chunks;
-    for (var i = 0u; i < params.chunks; i++) {
-        largest = max(largest, out_2[first + i]);
-    }
-    return largest;
 }

@@ -1,5 +1,5 @@
 // Shared by the kernels of packed convolutions whose columns are pixels: how matrices of sums are written. Requires
-// writes, unscaled and emit.
+// writes, image_exponent, filter_exponent and emit.
 
 var<workgroup> partial_sums: array<vec4<f32>, 256>;
 
@@ -11,6 +11,19 @@ struct Strip {
     first: u32,
     lane: u32,
     live: bool,
+}
+
+// 2^e for e from -126 to 127.
+fn power(e: i32) -> f32 {
+    return bitcast<f32>(u32(e + 127) << 23u);
+}
+
+// A sum as it is without the scales of its image and its filter.
+fn unscaled(image: u32, filter_index: u32, v: f32) -> f32 {
+    let e = image_exponent(image) + filter_exponent(filter_index);
+    // In two halves, so that only the result may be too large or too small.
+    let half = e / 2;
+    return v * power(half) * power(e - half);
 }
 
 // Writes the matrix at a row and column of the subgroup's outputs: an invocation has every second row of a column.

@@ -14,7 +14,3 @@ fn computes(at: vec3<u32>) -> bool {
 fn writes(group: u32, position: u32) -> bool {
     return true;
 }
-
-fn unscaled(image: u32, filter_index: u32, v: f32) -> f32 {
-    return v;
-}

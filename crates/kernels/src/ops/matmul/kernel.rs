@@ -269,7 +269,12 @@ pub(super) fn tiled(
         }
         (TileKind::Wide, Computes::FlaggedTiles(_)) => &["matmul/flagged_parts.wgsl"],
         (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
-        (_, Computes::Packed) => &["matmul/scales.wgsl", "matmul/packed_tiles.wgsl"],
+        (_, Computes::Packed) => &[
+            "matmul/scales.wgsl",
+            "matmul/packed_tiles.wgsl",
+            "matmul/scaled_lines.wgsl",
+            tile.tile.scales_part(),
+        ],
         (_, Computes::Scaled) => &["matmul/every_tile.wgsl"],
         (_, _) => &["matmul/every_tile.wgsl", "matmul/plain_sums.wgsl"],
     };

@@ -3,10 +3,10 @@
 use ziggurat_core::DType;
 
 use super::super::geometry::Direction;
+use super::layout::Range;
 use super::planes::Planes;
-use super::{FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
-use crate::num::saturated;
-use crate::ops::tile::TileKind;
+use super::{Channels, FLAG_LANES, FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
+use crate::ops::tile::{Tile, TileKind};
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
@@ -14,6 +14,7 @@ use crate::source::prelude;
 
 pub(super) fn base(volume: bool, dtype: DType, name: &'static str) -> KernelChoice {
     KernelChoice::new(Direction::Forward.op(if volume { 3 } else { 2 }))
+        .constant("VOLUME", u32::from(volume))
         .name(dtype.name())
         .name(name)
         .part(prelude::FLOAT)
@@ -26,16 +27,26 @@ pub(super) fn base(volume: bool, dtype: DType, name: &'static str) -> KernelChoi
 const FACTS: &[&str] = &["conv/packed/facts.wgsl", "conv/packed/scaling.wgsl"];
 
 /// What finds the largest magnitudes of images.
-pub(super) fn extremes(volume: bool, dtype: DType, flat: bool) -> KernelChoice {
-    base(volume, dtype, "extremes")
-        .name(if flat { "flat" } else { "strided" })
+pub(super) fn extremes(volume: bool, dtype: DType, range: Range) -> KernelChoice {
+    let choice = base(volume, dtype, "extremes")
+        .enable("enable/subgroups.wgsl")
+        .name(match range {
+            Range::Scattered => "strided",
+            Range::Flat => "flat",
+            Range::Vectors => "vec4",
+        })
         .load(dtype)
         .params("conv/packed/params.wgsl")
-        .parts(&["conv/common.wgsl", "conv/image.wgsl"])
-        .part("conv/packed/facts.wgsl")
-        .part("conv/packed/extremes.wgsl")
-        .constant("WG", PACK_GROUP)
-        .constant("FLAT", u32::from(flat))
+        .parts(&["conv/common.wgsl", "conv/packed/facts.wgsl"])
+        .constant("WG", PACK_GROUP);
+    let choice = if range == Range::Vectors {
+        choice.part("conv/packed/greatest_vec4.wgsl")
+    } else {
+        choice
+            .parts(&["conv/image.wgsl", "conv/packed/greatest.wgsl"])
+            .constant("FLAT", u32::from(range == Range::Flat))
+    };
+    choice.part("conv/packed/extremes.wgsl")
 }
 
 /// What packs the operands of a dtype.
@@ -43,7 +54,7 @@ pub(super) fn pack(volume: bool, dtype: DType, packing: Packing) -> KernelChoice
     let choice = base(volume, dtype, "pack").name(if packing.fold { "fold" } else { "channels" });
     let scaled = is_scaled(dtype);
     let choice = if scaled {
-        choice.load(dtype)
+        choice.load(dtype).enable("enable/subgroups.wgsl")
     } else {
         choice.part(prelude::LOAD_BITS16)
     };
@@ -52,14 +63,18 @@ pub(super) fn pack(volume: bool, dtype: DType, packing: Packing) -> KernelChoice
         .parts(&[
             "conv/common.wgsl",
             "conv/filter.wgsl",
-            "conv/image.wgsl",
             "conv/packed/taps.wgsl",
             "conv/packed/elements.wgsl",
         ])
         .constant("WG", PACK_GROUP)
         .constant("FOLD", u32::from(packing.fold))
         .constant("DEPTH", packing.tile.depth)
-        .constant("BY_CHANNELS", u32::from(packing.by_channels));
+        .constant("BY_CHANNELS", u32::from(packing.channels.are_neighbours()));
+    let choice = if packing.channels == Channels::Vectors {
+        choice.name("vec4").part("conv/packed/channels_vec4.wgsl")
+    } else {
+        choice.parts(&["conv/image.wgsl", "conv/packed/channels.wgsl"])
+    };
     if scaled {
         let split = packing.tile.kind == TileKind::Split;
         return choice
@@ -70,23 +85,21 @@ pub(super) fn pack(volume: bool, dtype: DType, packing: Packing) -> KernelChoice
     choice.part("conv/packed/pack.wgsl")
 }
 
-/// What flags positions and filters that f16 has no room for.
-pub(super) fn flags(volume: bool, dtype: DType, packing: Packing) -> KernelChoice {
-    let split = packing.tile.kind == TileKind::Split;
+/// What flags positions and filters that f16 has no room for; so many invocations share the blocks of a position.
+pub(super) fn flags(volume: bool, dtype: DType, tile: Tile, lanes: u32) -> KernelChoice {
     base(volume, dtype, "flags")
-        .name(if packing.by_channels {
-            "channels"
-        } else {
-            "pixels"
-        })
+        .enable("enable/subgroups.wgsl")
         .load(dtype)
         .params("conv/packed/params.wgsl")
-        .parts(&["conv/common.wgsl", "conv/packed/position.wgsl"])
-        .parts(FACTS)
+        .parts(&[
+            "conv/common.wgsl",
+            "conv/packed/position.wgsl",
+            "conv/packed/facts.wgsl",
+        ])
         .part("conv/packed/flags.wgsl")
-        .constant("WG", saturated(FLAGGED))
-        .constant("SPLIT", u32::from(split))
-        .constant("LANES", saturated(packing.lanes()))
+        .constant("WG", FLAGGED * lanes)
+        .constant("LANES", lanes)
+        .constant("SPLIT", u32::from(tile.kind == TileKind::Split))
 }
 
 /// What multiplies them.
@@ -147,11 +160,17 @@ pub(in crate::ops::conv) fn product(
                 "matmul/units_f16.wgsl",
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",
-                "matmul/plain_sums.wgsl",
                 "conv/packed/position.wgsl",
                 "conv/packed/halves.wgsl",
             ]
         });
+    let choice = match (split, is_scaled(dtype)) {
+        (true, _) => choice,
+        (false, true) => choice
+            .part("matmul/scaled_lines.wgsl")
+            .part(tile.scales_part()),
+        (false, false) => choice.part("matmul/plain_sums.wgsl"),
+    };
     let choice = match (split, packing.vec4) {
         (true, _) => choice,
         (false, true) => choice.part("conv/packed/out_quads.wgsl"),
@@ -175,23 +194,30 @@ fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
         let shallow = tiles(dtype, false).iter();
         all.extend(shallow.filter(|tile| !tiles(dtype, true).contains(tile)));
         for (i, tile) in all.into_iter().enumerate() {
-            let packing = |fold, vec4| Packing {
+            let packing = |fold, vec4, channels| Packing {
                 tile,
                 fold,
                 vec4,
-                by_channels: fold,
+                channels,
             };
             // What packs is the same for all tiles of a dtype.
-            for fold in [false, true].into_iter().filter(|_| i == 0) {
-                packs.push(pack(false, dtype, packing(fold, true)));
+            if i == 0 {
+                for (fold, channels) in [
+                    (false, Channels::Apart),
+                    (true, Channels::Neighbours),
+                    (false, Channels::Vectors),
+                ] {
+                    packs.push(pack(false, dtype, packing(fold, true, channels)));
+                }
                 if is_scaled(dtype) {
-                    packs.push(extremes(false, dtype, fold));
-                    packs.push(flags(false, dtype, packing(fold, true)));
+                    let ranges = [Range::Scattered, Range::Flat, Range::Vectors];
+                    packs.extend(ranges.map(|range| extremes(false, dtype, range)));
+                    packs.extend(FLAG_LANES.map(|lanes| flags(false, dtype, tile, lanes)));
                 }
             }
             for (vec4, bias) in [(true, false), (true, true), (false, false), (false, true)] {
                 if !vec4 || tile.kind == TileKind::Cooperative {
-                    let choice = product(false, dtype, packing(false, vec4), bias);
+                    let choice = product(false, dtype, packing(false, vec4, Channels::Apart), bias);
                     products.push((dtype, choice, bias));
                 }
             }

@@ -92,15 +92,15 @@ impl Packed {
         let halves = u64::from(tile.halves());
         let blocks = groups.checked_mul(self.blocks)?;
         let pixels = blocks.checked_mul(self.pixels)?;
-        let stats = pixels.checked_mul(packing.lanes())?;
         let positions = images.checked_mul(g.plane() as u64)?;
-        let flags = groups.checked_mul(positions.div_ceil(FLAGGED) + filters.div_ceil(FLAGGED))?;
+        let flagged = u64::from(FLAGGED);
+        let flags = groups.checked_mul(positions.div_ceil(flagged) + filters.div_ceil(flagged))?;
         let words = if is_scaled(dtype) {
             let scales = groups * filters + images + images.checked_mul(chunks(g))?;
             self.steps
                 .checked_add(flags)?
                 .checked_add(scales)?
-                .checked_add(stats)?
+                .checked_add(pixels)?
         } else {
             self.steps
         };
@@ -128,26 +128,45 @@ pub(super) fn chunks(g: &Geometry) -> u64 {
         .max(1)
 }
 
-/// Whether the elements of an image fill a range of memory from the first on, in whatever order.
-pub(super) fn is_flat(g: &Geometry, x: &Layout) -> bool {
-    let channels = g.groups.saturating_mul(g.channels);
-    let [depth, height, width] = spatial_strides(x);
-    let [planes, rows, elements] = g.input;
-    let axes = [
-        (front(x).1, channels),
-        (depth, planes),
-        (height, rows),
-        (width, elements),
-    ];
-    let mut axes: Vec<_> = axes
-        .into_iter()
-        .filter(|&(_, extent)| extent != 1)
-        .collect();
-    sort_few_by_key(&mut axes, |axis| *axis);
-    let mut next = 1;
-    axes.into_iter().all(|(stride, extent)| {
-        let found = stride == next;
-        next = next.saturating_mul(isize::try_from(extent).unwrap_or(isize::MAX));
-        found
-    })
+/// Where the elements of an image lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Range {
+    /// Anywhere.
+    Scattered,
+    /// They fill a range of memory from the first on, in whatever order.
+    Flat,
+    /// The range has whole vectors.
+    Vectors,
+}
+
+impl Range {
+    pub(super) fn of(g: &Geometry, x: &Layout) -> Self {
+        let channels = g.groups.saturating_mul(g.channels);
+        let [depth, height, width] = spatial_strides(x);
+        let (batch, channel) = front(x);
+        let [planes, rows, elements] = g.input;
+        let axes = [
+            (channel, channels),
+            (depth, planes),
+            (height, rows),
+            (width, elements),
+        ];
+        let mut axes: Vec<_> = axes
+            .into_iter()
+            .filter(|&(_, extent)| extent != 1)
+            .collect();
+        sort_few_by_key(&mut axes, |axis| *axis);
+        let mut next = 1;
+        let flat = axes.into_iter().all(|(stride, extent)| {
+            let found = stride == next;
+            next = next.saturating_mul(isize::try_from(extent).unwrap_or(isize::MAX));
+            found
+        });
+        let whole = x.offset().is_multiple_of(4) && next % 4 == 0 && batch % 4 == 0;
+        match (flat, whole) {
+            (false, _) => Self::Scattered,
+            (true, false) => Self::Flat,
+            (true, true) => Self::Vectors,
+        }
+    }
 }
