@@ -151,7 +151,8 @@ impl Executor {
 
     /// Whether the view's elements are too many for a binding however they lie.
     pub(crate) fn exceeds_dense(&self, view: &View) -> bool {
-        dense_bytes(view).saturating_add(512) > self.device().caps().max_binding_bytes
+        // What is bound ends at a multiple of 16 bytes.
+        dense_bytes(view).div_ceil(16).saturating_mul(16) > self.device().caps().max_binding_bytes
     }
 
     fn cut<const N: usize>(

@@ -149,16 +149,16 @@ impl Executor {
         self.device().caps().max_binding_bytes.min(MAX_INDEX)
     }
 
-    /// Whether any of the views touches more of its buffer than one binding may cover.
+    /// Whether what would be bound for any of the views is more than one binding may cover.
     pub(crate) fn exceeds_binding(&self, views: &[&View]) -> bool {
         let whole = self.whole_binding_bytes();
-        // Of a larger buffer a window is bound, widened by less than 512 bytes at both ends together.
-        let limit = whole.saturating_sub(512);
+        let alignment = u64::from(self.device().caps().storage_alignment);
         views.iter().any(|view| {
-            view.buffer.capacity() > whole
-                && view.layout.span().is_some_and(|(low, high)| {
-                    ((high - low) as u64 + 1).saturating_mul(view.dtype.bytes() as u64) > limit
-                })
+            let capacity = view.buffer.capacity();
+            let element = view.dtype.bytes() as u64;
+            capacity > whole
+                && !view.is_empty()
+                && window(&view.layout, element, capacity, whole, alignment).bytes > whole
         })
     }
 

@@ -67,6 +67,20 @@ fn operands_over_the_binding_limit_are_computed_in_parts() {
     assert!(read(&exec, &out).iter().all(|&byte| byte == 7), "fill");
 }
 
+/// Bindings of 516 bytes hold 64 of these numbers wherever they begin; parts are halves, so of 31 and more.
+#[test]
+fn parts_are_as_large_as_bindings_hold() {
+    let exec = common::bounded_executor(516);
+    let shape = Shape::new([1000]).unwrap();
+    let [x, out] = [0, 1].map(|_| exec.alloc(&shape, DType::I32).unwrap());
+    let _done = exec.arange(&x, 0.0, 1.0).unwrap();
+    let captured = exec.capture(|exec| exec.neg(&x, &out).map(drop)).unwrap();
+    assert!(captured.len() <= 32, "{}", captured.len());
+    let _done = captured.replay().unwrap();
+    let expected = (0..1000_i32).flat_map(|i| (-i).to_le_bytes());
+    assert!(read(&exec, &out).into_iter().eq(expected));
+}
+
 /// An executor whose bindings are so small that what is larger takes no minutes: what is cut, and where, is the same for any.
 fn bounded() -> Executor {
     common::bounded_executor(16 << 20)
