@@ -1,7 +1,7 @@
 // Computes: one pooling window per invocation, or the taps of it that are this dispatch's.
-// Bindings: params, a, out (declared by the output part), those of the state part.
+// Bindings: params, a (declared by the row part), out (declared by the output part), those of the state part.
 // Grid: one invocation per output, folded.
-// Requires: range_of (range part), start, combine, finish (window part), begun (state part), ended (output part).
+// Requires: range_of (range part), start, combine, finish (window part), begun (state part), along (row part), ended (output part).
 // Accuracy: that of the window part.
 
 // How many positions of the range lie before `end`. Negative ones wrap to large numbers; they are the padding in front.
@@ -44,13 +44,7 @@ fn main(
                 for (var kh = params.first_tap.y; kh < min(height.taps, params.end_tap.y); kh++) {
                     let y = height.first + kh * height.step;
                     if y < params.extent.y {
-                        for (var kw = params.first_tap.z; kw < min(width.taps, params.end_tap.z); kw++) {
-                            let x = width.first + kw * width.step;
-                            if x < params.extent.z {
-                                let i = base + z * params.steps.x + y * params.steps.y + x * params.steps.z;
-                                v = combine(v, from_word(a[word_index(i)], i), (z * params.extent.y + y) * params.extent.z + x);
-                            }
-                        }
+                        v = along(v, base + z * params.steps.x + y * params.steps.y, width, (z * params.extent.y + y) * params.extent.z);
                     }
                 }
             }

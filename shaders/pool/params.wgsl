@@ -38,5 +38,3 @@ struct Range {
     step: u32,
     taps: u32,
 }
-
-@group(0) @binding(1) var<storage, read> a: array<word>;

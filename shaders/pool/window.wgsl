@@ -1,6 +1,8 @@
 // A window of a plane, all of it within the input: its size and the steps between windows are constants of the kernel.
 // Requires: start, combine, finish (window part).
 
+@group(0) @binding(1) var<storage, read> a: array<word>;
+
 override TAPS_HEIGHT: u32 = 2u;
 override TAPS_WIDTH: u32 = 2u;
 override STEP_HEIGHT: u32 = 2u;

@@ -30,7 +30,7 @@ mod unpool;
 
 use geometry::Geometry;
 pub(crate) use kernel::variants;
-use kernel::{PoolParams, Range, Stage, Window, choice, inner, per_invocation};
+use kernel::{PoolParams, Range, Row, Stage, Window, choice, inner, per_invocation};
 pub use options::{Pool1dOptions, Pool2dOptions, Pool3dOptions, PoolOptions};
 
 /// What a window becomes.
@@ -292,13 +292,21 @@ impl Executor {
                 steps: steps(spatial_strides(&x.layout)),
                 ..params
             };
-            if let (Some(sizes), Range::Sliding, [_]) = (g.inner(), range, parts.as_slice())
+            let regular = match range {
+                Range::Sliding => Some(g),
+                Range::Adaptive => g.regular(),
+            };
+            if let (Some(sizes), [_]) = (regular.and_then(|g| g.inner()), parts.as_slice())
                 && window != Window::Power
             {
                 let grid = Grid::elements(out.len() as u64, per_invocation(out.dtype));
                 let choice = inner(window, x.dtype, sizes);
                 return self.launch(&choice, &[read.arg, write.arg], &params, grid);
             }
+            let row = match parts.as_slice() {
+                [_] if range == Range::Adaptive && g.rows_in_vectors(&x.layout) => Row::Vectors,
+                _ => Row::Elements,
+            };
             let grid = Grid::elements(out.len() as u64, 1);
             for part in &parts {
                 let params = PoolParams {
@@ -308,7 +316,8 @@ impl Executor {
                     ..params
                 };
                 let launch = |stage, args: &[Arg<'_>]| {
-                    self.launch(&choice(window, range, stage, x.dtype), args, &params, grid)
+                    let choice = choice(window, range, stage, row, x.dtype);
+                    self.launch(&choice, args, &params, grid)
                 };
                 match &states {
                     None => launch(Stage::Whole, &[read.arg, write.arg])?,

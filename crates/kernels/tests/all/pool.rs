@@ -131,8 +131,19 @@ fn norms_agree_with_the_reference() {
 fn run_adaptive<const N: usize>(exec: &Executor, rng: &mut Random, dtype: DType) {
     let from: [usize; N] = [(); N].map(|()| 1 + rng.below(9));
     let to: [usize; N] = [(); N].map(|()| 1 + rng.below(9));
+    let arrangement = rng.pick(&Arrangement::ALL);
+    run_adaptive_to(exec, rng, dtype, arrangement, [from, to]);
+}
+
+fn run_adaptive_to<const N: usize>(
+    exec: &Executor,
+    rng: &mut Random,
+    dtype: DType,
+    arrangement: Arrangement,
+    [from, to]: [[usize; N]; 2],
+) {
     let dims = [&[2, 1 + rng.below(3)], &from[..]].concat();
-    let x = random(exec, dtype, &dims, rng.pick(&Arrangement::ALL), rng);
+    let x = random(exec, dtype, &dims, arrangement, rng);
     let dims = [&dims[..2], &to[..]].concat();
     for op in Pool::ALL.into_iter().filter(|op| op.accepts(dtype)) {
         let out = output(exec, dtype, &dims, 3);
@@ -162,6 +173,12 @@ fn adaptive_windows_agree_with_the_reference() {
             run_adaptive::<1>(&exec, &mut rng, dtype);
             run_adaptive::<2>(&exec, &mut rng, dtype);
             run_adaptive::<3>(&exec, &mut rng, dtype);
+        }
+        // Rows of whole vectors, and those that are not.
+        for arrangement in Arrangement::ALL {
+            for extents in [[[7, 24], [3, 2]], [[5, 12], [2, 3]], [[5, 12], [2, 2]]] {
+                run_adaptive_to(&exec, &mut rng, dtype, arrangement, extents);
+            }
         }
     }
     // Extents whose products do not fit 32 bits.

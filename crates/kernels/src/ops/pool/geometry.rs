@@ -1,6 +1,6 @@
 //! Extents of pooling: where windows start and how many there are.
 
-use ziggurat_core::Shape;
+use ziggurat_core::{Layout, Shape};
 
 use super::options::PoolOptions;
 use crate::num::saturated;
@@ -68,6 +68,32 @@ impl Geometry {
             ));
         }
         Ok(g)
+    }
+
+    /// Adaptive windows as sliding ones, if all have the same size.
+    pub(crate) fn regular(&self) -> Option<Self> {
+        let mut sizes = [0; 3];
+        for ((size, &input), &output) in sizes.iter_mut().zip(&self.input).zip(&self.output) {
+            *size = (output > 0 && input.is_multiple_of(output)).then(|| input / output)?;
+        }
+        Some(Self {
+            kernel: sizes,
+            stride: sizes,
+            ..*self
+        })
+    }
+
+    /// Whether the rows of adaptive windows are whole vectors of such a view.
+    pub(crate) fn rows_in_vectors(&self, x: &Layout) -> bool {
+        let [.., width] = self.input;
+        let [.., windows] = self.output;
+        let strides = x.strides();
+        width > 0
+            && width.is_multiple_of(4 * windows)
+            && x.offset().is_multiple_of(4)
+            && strides.split_last().is_some_and(|(&last, others)| {
+                last == 1 && others.iter().all(|stride| stride % 4 == 0)
+            })
     }
 
     /// Height and width of windows and of the steps between them, if they are small, of planes, dense, and all of them lie within

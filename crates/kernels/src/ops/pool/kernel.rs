@@ -122,6 +122,15 @@ impl Stage {
     }
 }
 
+/// How the rows of windows are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Row {
+    /// Element by element, with any strides.
+    Elements,
+    /// They are dense and of whole vectors, all within the input.
+    Vectors,
+}
+
 /// The part with the window, and the files that it calls.
 fn window_parts(choice: KernelChoice, window: Window, dtype: DType) -> KernelChoice {
     let keys = || {
@@ -183,7 +192,13 @@ pub(super) const fn per_invocation(output: DType) -> u32 {
     if prelude::is_packed(output) { 4 } else { 1 }
 }
 
-pub(super) fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -> KernelChoice {
+pub(super) fn choice(
+    window: Window,
+    range: Range,
+    stage: Stage,
+    row: Row,
+    dtype: DType,
+) -> KernelChoice {
     let output = window.output(dtype);
     let choice = KernelChoice::new(window.name(range)).name(dtype.name());
     let choice = (stage.names().iter().copied())
@@ -201,6 +216,10 @@ pub(super) fn choice(window: Window, range: Range, stage: Stage, dtype: DType) -
             "pool/out_element.wgsl",
             "pool/state.wgsl",
         ]),
+    };
+    let choice = match row {
+        Row::Elements => choice.part("pool/row_element.wgsl"),
+        Row::Vectors => choice.name("vec4").part("pool/row_vec4.wgsl"),
     };
     let choice = choice.parts(&[
         "pool/params.wgsl",
@@ -223,11 +242,15 @@ pub(crate) fn variants() -> Vec<Candidate> {
             if window != Window::Power {
                 all.push(inner(window, dtype, [[3, 2], [2, 1]]));
             }
+            let of = |range, stage, row| choice(window, range, stage, row, dtype);
             for stage in Stage::ALL {
-                all.push(choice(window, Range::Sliding, stage, dtype));
+                all.push(of(Range::Sliding, stage, Row::Elements));
                 if window != Window::Power {
-                    all.push(choice(window, Range::Adaptive, stage, dtype));
+                    all.push(of(Range::Adaptive, stage, Row::Elements));
                 }
+            }
+            if window != Window::Power {
+                all.push(of(Range::Adaptive, Stage::Whole, Row::Vectors));
             }
         }
     }
