@@ -64,6 +64,7 @@ const FORMS: &[&str] = &[
     "packed_products::epilogues",
     "packed_products::what_is_not_finite",
     "pool::results_that_end_within_a_word",
+    "pool::rows_of_adaptive_windows_agree",
     "quantised::an_embedding_has_the_rows",
     "quantised::every_format_decodes",
     "quantised::forms::a_form_is_written_through",
