@@ -23,7 +23,7 @@ use crate::run::error::KernelError;
 use crate::run::plan::Planner;
 use crate::source::params::params;
 use kernels::{extremes, flags, pack};
-use layout::{Packed, Range, chunks};
+use layout::{Channels, Packed, Range, chunks};
 
 pub(super) use kernels::{product, variants, writing_fused};
 
@@ -85,40 +85,6 @@ pub(crate) struct Packing {
     /// Results are written four positions at a time.
     vec4: bool,
     channels: Channels,
-}
-
-/// Where the channels of a pixel lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Channels {
-    /// Not side by side, or no more than positions do.
-    Apart,
-    /// Side by side.
-    Neighbours,
-    /// Side by side, in whole vectors.
-    Vectors,
-}
-
-impl Channels {
-    fn of(g: &Geometry, x: &Layout) -> Self {
-        let (batch, channel) = front(x);
-        let spatial = spatial_strides(x);
-        if channel.abs() != 1 || spatial[2].abs() == 1 {
-            return Self::Apart;
-        }
-        let whole = channel == 1
-            && g.channels.is_multiple_of(4)
-            && x.offset().is_multiple_of(4)
-            && [batch].iter().chain(&spatial).all(|stride| stride % 4 == 0);
-        if whole {
-            Self::Vectors
-        } else {
-            Self::Neighbours
-        }
-    }
-
-    const fn are_neighbours(self) -> bool {
-        !matches!(self, Self::Apart)
-    }
 }
 
 /// The tiles that can compute packed operands of a dtype, the larger first; `deep` ones take blocks of 64 channels.

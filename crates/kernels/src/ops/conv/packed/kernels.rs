@@ -3,9 +3,9 @@
 use ziggurat_core::DType;
 
 use super::super::geometry::Direction;
-use super::layout::Range;
+use super::layout::{Channels, Range};
 use super::planes::Planes;
-use super::{Channels, FLAG_LANES, FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
+use super::{FLAG_LANES, FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
 use crate::ops::tile::{Tile, TileKind};
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;

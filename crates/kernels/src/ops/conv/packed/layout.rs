@@ -128,6 +128,40 @@ pub(super) fn chunks(g: &Geometry) -> u64 {
         .max(1)
 }
 
+/// Where the channels of a pixel lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Channels {
+    /// Not side by side, or no more than positions do.
+    Apart,
+    /// Side by side.
+    Neighbours,
+    /// Side by side, in whole vectors.
+    Vectors,
+}
+
+impl Channels {
+    pub(super) fn of(g: &Geometry, x: &Layout) -> Self {
+        let (batch, channel) = front(x);
+        let spatial = spatial_strides(x);
+        if channel.abs() != 1 || spatial[2].abs() == 1 {
+            return Self::Apart;
+        }
+        let whole = channel == 1
+            && g.channels.is_multiple_of(4)
+            && x.offset().is_multiple_of(4)
+            && [batch].iter().chain(&spatial).all(|stride| stride % 4 == 0);
+        if whole {
+            Self::Vectors
+        } else {
+            Self::Neighbours
+        }
+    }
+
+    pub(super) const fn are_neighbours(self) -> bool {
+        !matches!(self, Self::Apart)
+    }
+}
+
 /// Where the elements of an image lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Range {
