@@ -203,7 +203,7 @@ fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
             // What packs is the same for all tiles of a dtype.
             if i == 0 {
                 for (fold, channels) in [
-                    (false, Channels::Apart),
+                    (false, Channels::Strided),
                     (true, Channels::Neighbours),
                     (false, Channels::Vectors),
                 ] {
@@ -217,7 +217,8 @@ fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
             }
             for (vec4, bias) in [(true, false), (true, true), (false, false), (false, true)] {
                 if !vec4 || tile.kind == TileKind::Cooperative {
-                    let choice = product(false, dtype, packing(false, vec4, Channels::Apart), bias);
+                    let choice =
+                        product(false, dtype, packing(false, vec4, Channels::Strided), bias);
                     products.push((dtype, choice, bias));
                 }
             }

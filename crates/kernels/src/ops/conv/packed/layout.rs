@@ -132,7 +132,7 @@ pub(super) fn chunks(g: &Geometry) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Channels {
     /// Not side by side, or no more than positions do.
-    Apart,
+    Strided,
     /// Side by side.
     Neighbours,
     /// Side by side, in whole vectors.
@@ -144,7 +144,7 @@ impl Channels {
         let (batch, channel) = front(x);
         let spatial = spatial_strides(x);
         if channel.abs() != 1 || spatial[2].abs() == 1 {
-            return Self::Apart;
+            return Self::Strided;
         }
         let whole = channel == 1
             && g.channels.is_multiple_of(4)
@@ -158,7 +158,7 @@ impl Channels {
     }
 
     pub(super) const fn are_neighbours(self) -> bool {
-        !matches!(self, Self::Apart)
+        !matches!(self, Self::Strided)
     }
 }
 
