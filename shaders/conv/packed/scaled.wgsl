@@ -7,6 +7,11 @@ fn pixels_of(step: u32) -> u32 {
     return c[table_at() + step];
 }
 
+// Filters of a group.
+fn filters() -> u32 {
+    return params.m;
+}
+
 // Filters without room are left to the other kernel, and so are positions.
 fn computes(at: vec3<u32>) -> bool {
     return c[filter_flag(min(at.z, params.batch - 1u), at.x * SIDE / FLAGGED_SIDE)] == 0u;

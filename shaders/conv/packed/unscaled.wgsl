@@ -7,6 +7,11 @@ fn pixels_of(step: u32) -> u32 {
     return c[step];
 }
 
+// Filters of a group.
+fn filters() -> u32 {
+    return params.m;
+}
+
 fn computes(at: vec3<u32>) -> bool {
     return true;
 }

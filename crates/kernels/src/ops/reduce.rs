@@ -298,16 +298,16 @@ pub(crate) fn add_sums(
     second_pass(p, &job, (partial, u64::from(chunks)), totals, write);
 }
 
-/// The same where the sums of all outputs lie side by side, `layers` times.
+/// The same where the sums of all outputs of a matrix lie side by side, `layers` times, one matrix after the other.
 pub(crate) fn add_layers(
     p: &mut Planner<'_>,
     dtype: DType,
     (partial, layers): (Bound, u32),
-    [outputs, count]: [u64; 2],
+    [matrices, outputs, count]: [u64; 3],
     write: Bound,
 ) {
     let job = Job::new(Reduce::Sum, dtype, p.ends.computed());
-    let seen = ReduceGeometry::columns(outputs, u64::from(layers));
+    let seen = ReduceGeometry::columns(matrices, outputs, u64::from(layers));
     combine(p, &job, (partial, &seen), count, write);
 }
 

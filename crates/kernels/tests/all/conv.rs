@@ -2,6 +2,7 @@
 
 mod axes;
 mod packed;
+mod packed_errors;
 
 use crate::common;
 use crate::operands;

@@ -29,7 +29,7 @@ pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
         prelude::store(dtype),
     ]);
     let choice = match writes {
-        Writes::Results | Writes::Flagged => {
+        Writes::Results | Writes::Flagged | Writes::FlaggedSums => {
             choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"])
         }
         Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),

@@ -9,23 +9,25 @@ use ziggurat_pipeline::Grid;
 
 mod kernels;
 mod layout;
+mod packing;
 pub(super) mod planes;
 
 use super::Images;
 use super::geometry::{Direction, Geometry};
 use super::plan::{self, ConvParams, Method, Writes, front};
-use crate::limits::ability::{Ability, MATRIX_UNITS};
-use crate::limits::budget::nested;
 use crate::num::{saturated, wrap};
+use crate::ops::reduce::add_layers;
 use crate::ops::spatial::{spatial_strides, steps as strides, vector};
 use crate::ops::tile::{Tile, TileKind};
 use crate::run::error::KernelError;
-use crate::run::plan::Planner;
-use crate::source::params::params;
+use crate::run::plan::{Bound, Planner};
+use crate::source::choice::KernelChoice;
+use crate::source::params::{Params, params};
 use kernels::{extremes, flags, pack};
-use layout::{Channels, Packed, Range, chunks};
+use layout::{Packed, Range, chunks};
 
 pub(super) use kernels::{product, variants, writing_fused};
+pub(crate) use packing::Packing;
 
 params! {
     /// Parameters of the kernels that pack a convolution and multiply what was packed.
@@ -76,152 +78,13 @@ const FLAG_LANES: [u32; 2] = [1, 4];
 /// Blocks that are many.
 const SHARED_BLOCKS: u64 = 16;
 
-/// How a convolution is packed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Packing {
-    pub(super) tile: Tile,
-    /// The taps along the width count as channels: of few channels, blocks would be mostly empty.
-    fold: bool,
-    /// Results are written four positions at a time.
-    vec4: bool,
-    channels: Channels,
-}
-
-/// The tiles that can compute packed operands of a dtype, the larger first; `deep` ones take blocks of 64 channels.
-const fn tiles(dtype: DType, deep: bool) -> &'static [Tile] {
-    match (dtype, deep) {
-        (DType::F32, _) => &[Tile::SPLIT],
-        (DType::F16 | DType::BF16, true) => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
-        (DType::F16 | DType::BF16, false) => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64_BY_32],
-        _ => &[],
-    }
-}
-
-impl Packing {
-    /// The ways to pack a convolution of a dtype on a device, the best one first.
-    pub(super) fn all(
-        g: &Geometry,
-        x: &Layout,
-        dtype: DType,
-        ability: &Ability,
-    ) -> impl Iterator<Item = Self> {
-        let channels = Channels::of(g, x);
-        let can = MATRIX_UNITS && g.direction == Direction::Forward && g.channels > 0;
-        let [filters, positions, groups] =
-            [g.filters, g.batch.saturating_mul(g.plane()), g.groups].map(|n| n as u64);
-        // Few tiles wait for each step: on an H100 512 channels of 14 × 14 take 0.052 ms instead of 0.067. Many hide that, and take
-        // 0.071 instead of 0.068 for 64 channels of 56 × 56.
-        let [rows, columns] = Tile::COOPERATIVE_64.count(filters, positions);
-        let count = rows.saturating_mul(columns).saturating_mul(groups);
-        let deep = g.channels.is_multiple_of(64) && count < ability.busy_groups / 2;
-        let tiles = tiles(dtype, deep).iter().filter(move |_| can);
-        let mut all: Vec<Self> = tiles
-            .filter_map(|&tile| {
-                let [plain, folded] =
-                    [false, true].map(|fold| Packed::new(g, tile, fold).map(|p| p.steps));
-                let fold = folded.is_some_and(|folded| plain.is_none_or(|plain| folded < plain));
-                let packing = Self {
-                    tile,
-                    fold,
-                    vec4: tile.kind == TileKind::Cooperative && g.plane().is_multiple_of(4),
-                    // Taps that count as channels are not side by side.
-                    channels: match channels {
-                        Channels::Vectors if fold => Channels::Neighbours,
-                        channels => channels,
-                    },
-                };
-                packing.fits(g, dtype, ability).then_some(packing)
-            })
-            .collect();
-        // Of few tiles small ones are better, and where large ones would be emptier.
-        let full = |tile: Tile| tile.count(filters, 1)[0] * u64::from(tile.rows);
-        let large = |tile: Tile| {
-            tile.fills(filters, positions, groups, ability)
-                && full(tile) == full(Tile::COOPERATIVE_64)
-        };
-        if all.first().is_some_and(|packing| !large(packing.tile)) {
-            all.reverse();
-        }
-        all.into_iter()
-    }
-
-    fn fits(self, g: &Geometry, dtype: DType, ability: &Ability) -> bool {
-        let Some(packed) = Packed::new(g, self.tile, self.fold) else {
-            return false;
-        };
-        let k = packed.steps.saturating_mul(u64::from(self.tile.depth));
-        let mut tiles = [Some(self.tile), is_scaled(dtype).then_some(Tile::WIDE)].into_iter();
-        let can = |tile: Tile| tile.fits(ability) && tile.iterations(k) <= ability.loop_budget;
-        let found = nested(&[packed.taps, packed.blocks]);
-        let bound = |lengths: [u64; 3]| {
-            let words = lengths[2].saturating_mul(2);
-            let most = lengths[0].max(lengths[1]).max(words);
-            most.saturating_mul(2) <= ability.binding_bytes
-        };
-        let [_, most_lanes] = FLAG_LANES;
-        tiles.all(|tile| tile.is_none_or(can))
-            && FLAGGED * most_lanes <= ability.invocations
-            && found <= ability.loop_budget
-            && packed.lengths(g, dtype, self).is_some_and(bound)
-    }
-
-    /// Whether it takes less time than tiles that gather.
-    pub(super) fn pays(self, g: &Geometry, dtype: DType) -> bool {
-        const FILTERS: u64 = 24;
-        // Multiplications that take as long as packing; and times as many as without what fills blocks and tiles.
-        let (least, most) = match dtype {
-            DType::F16 => (1 << 25, 5),
-            DType::BF16 => (1 << 27, 4),
-            _ => (1 << 28, 2),
-        };
-        let Some(packed) = Packed::new(g, self.tile, self.fold) else {
-            return false;
-        };
-        let [filters, depth, positions, groups] = [
-            g.filters,
-            g.depth(),
-            g.batch.saturating_mul(g.plane()),
-            g.groups,
-        ]
-        .map(|n| n as u64);
-        let side = u64::from(self.tile.rows);
-        let filled = filters.next_multiple_of(side).saturating_mul(packed.steps);
-        let filled = filled.saturating_mul(u64::from(self.tile.depth));
-        let work = filters.saturating_mul(depth);
-        let all = work.saturating_mul(positions).saturating_mul(groups);
-        // f32 of one tap is not multiplied long enough.
-        let few = dtype == DType::F32 && g.taps() == 1;
-        filters >= FILTERS
-            && !few
-            && positions >= side
-            && filled <= work.saturating_mul(most)
-            && all >= least
-    }
-
-    /// Lines that filters of a group are packed in.
-    const fn lines(self, filters: u64) -> u64 {
-        match self.tile.kind {
-            TileKind::Split => filters.next_multiple_of(16),
-            _ => filters,
-        }
-    }
-
-    /// Invocations that pack a pixel.
-    fn lanes(self) -> u64 {
-        if self.channels.are_neighbours() {
-            u64::from(self.tile.depth / 8)
-        } else {
-            1
-        }
-    }
-}
-
 /// Whether f16 has room for the elements of a dtype only if they are scaled.
 fn is_scaled(dtype: DType) -> bool {
     dtype != DType::F16
 }
 
-fn params(g: &Geometry, packed: &Packed, tile: Tile, x: &Layout, w: &Layout) -> PackedParams {
+fn params(g: &Geometry, packed: &Packed, packing: Packing, x: &Layout, w: &Layout) -> PackedParams {
+    let tile = packing.tile;
     let n = |value: usize| saturated(value as u64);
     let ((x_batch, x_channel), (w_filter, w_channel)) = (front(x), front(w));
     PackedParams {
@@ -238,7 +101,7 @@ fn params(g: &Geometry, packed: &Packed, tile: Tile, x: &Layout, w: &Layout) -> 
         part: saturated(packed.part),
         x_batch: wrap(x_batch),
         x_channel: wrap(x_channel),
-        w_group: wrap(w_filter).wrapping_mul(n(g.filters)),
+        w_group: w_group(packing, g, w),
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
         chunks: saturated(chunks(g)),
@@ -259,12 +122,22 @@ fn params(g: &Geometry, packed: &Packed, tile: Tile, x: &Layout, w: &Layout) -> 
     }
 }
 
+/// From the filters of a group to those of the next; of a share of the channels to the next.
+fn w_group(packing: Packing, g: &Geometry, w: &Layout) -> u32 {
+    let (w_filter, w_channel) = front(w);
+    match packing.shares {
+        1 => wrap(w_filter).wrapping_mul(saturated(g.filters as u64)),
+        _ => wrap(w_channel).wrapping_mul(saturated(g.channels as u64)),
+    }
+}
+
 /// Adds the dispatches.
 pub(super) fn steps(
     p: &mut Planner<'_>,
-    g: &Geometry,
+    whole: &Geometry,
     packing: Packing,
 ) -> Result<(), KernelError> {
+    let g = &packing.seen(whole);
     let Images { x, w, bias } = Images::of(p.op, p.ends)?;
     let (op, dtype, tile) = (p.op, x.dtype, packing.tile);
     let split = tile.kind == TileKind::Split;
@@ -278,15 +151,15 @@ pub(super) fn steps(
     };
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
     let bias_step = bias.and_then(|bias| bias.layout.strides().first());
-    let mut whole = PackedParams {
+    let mut of_all = PackedParams {
         x_offset: image.offset,
         w_offset: filters.offset,
         bias_offset: bound_bias.map_or(0, |bound| bound.offset),
         bias_step: bias_step.map_or(0, |&step| wrap(step)),
-        ..params(g, &packed, tile, &x.layout, &w.layout)
+        ..params(g, &packed, packing, &x.layout, &w.layout)
     };
     if split {
-        whole.n = saturated(packed.positions(g));
+        of_all.n = saturated(packed.positions(g));
     }
     let mut scratch = |len: u64, dtype| {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
@@ -303,7 +176,7 @@ pub(super) fn steps(
     if is_scaled(dtype) {
         let choice = extremes(volume, dtype, Range::of(g, &x.layout));
         let grid = groups(g.batch as u64 * chunks(g), group);
-        p.step(choice, [image, facts], &whole, grid);
+        p.step(choice, [image, facts], &of_all, grid);
     }
     let lines = g.groups as u64 * packing.lines(g.filters as u64);
     let of_block = (packed.pixels * packing.lanes()).div_ceil(group);
@@ -315,7 +188,7 @@ pub(super) fn steps(
     };
     let choice = pack(volume, dtype, packing);
     let bindings = [image, filters, of_filters, of_images, facts];
-    p.step(choice, bindings, &whole, groups(blocks + others, group));
+    p.step(choice, bindings, &of_all, groups(blocks + others, group));
     if is_scaled(dtype) {
         let [positions, filters] = [g.batch as u64 * g.plane() as u64, g.filters as u64]
             .map(|lines| lines.div_ceil(u64::from(FLAGGED)));
@@ -325,28 +198,55 @@ pub(super) fn steps(
         p.step(
             choice,
             [facts],
-            &whole,
+            &of_all,
             groups(count, u64::from(FLAGGED * lanes)),
         );
     }
 
+    let operands = [of_filters.read(), of_images.read(), facts.read()];
+    if packing.shares == 1 {
+        let out = p.out()?;
+        return multiply(p, g, packing, operands, (&of_all, out));
+    }
+    let outputs = packing.outputs(g);
+    let sums = p.partials(DType::F32, outputs, packing.shares)?;
+    multiply(p, g, packing, operands, (&of_all, sums))?;
     let out = p.out()?;
+    let images = g.batch as u64;
+    let depth = whole.depth() as u64;
+    let layers = (sums.read(), packing.shares);
+    add_layers(p, dtype, layers, [images, outputs / images, depth], out);
+    Ok(())
+}
+
+/// Adds the dispatches that multiply what was packed, into results or into sums of shares.
+fn multiply(
+    p: &mut Planner<'_>,
+    g: &Geometry,
+    packing: Packing,
+    [of_filters, of_images, facts]: [Bound; 3],
+    (of_all, out): (&PackedParams, Bound),
+) -> Result<(), KernelError> {
+    let Images { x, w, bias } = Images::of(p.op, p.ends)?;
+    let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
+    let (dtype, volume) = (x.dtype, g.is_volume());
     let count = |tile: Tile, columns: u32| {
         let [rows, cols] = tile.count(g.filters as u64, u64::from(columns));
-        let grid = groups(rows * cols * g.groups as u64, u64::from(tile.invocations()));
+        let tiles = rows * cols * g.groups as u64;
+        let grid = Grid::elements(tiles * u64::from(tile.invocations()), 1);
         ([saturated(rows), saturated(cols)], grid)
     };
-    let ([tiles_m, tiles_n], grid) = count(tile, whole.n);
+    let ([tiles_m, tiles_n], grid) = count(packing.tile, of_all.n);
     let params = PackedParams {
         tiles_m,
         tiles_n,
         out_offset: out.offset,
-        ..whole
+        ..*of_all
     };
-    let bindings = [of_filters.read(), of_images.read(), out, facts.read()];
-    let bindings = bindings.into_iter().chain(bound_bias);
     let choice = product(volume, dtype, packing, bias.is_some());
-    p.last(choice, bindings, &params, grid);
+    let bindings = [of_filters, of_images, out, facts].into_iter();
+    let bindings = bindings.chain(bound_bias);
+    add(p, packing, (choice, bindings), (&params, grid));
     if !is_scaled(dtype) {
         return Ok(());
     }
@@ -357,18 +257,37 @@ pub(super) fn steps(
     let params = ConvParams {
         x_offset: image.offset,
         w_offset: filters.offset,
-        bias_offset: whole.bias_offset,
-        bias_step: whole.bias_step,
+        w_group: of_all.w_group,
+        bias_offset: of_all.bias_offset,
+        bias_step: of_all.bias_step,
         out_offset: out.offset,
         tiles_m,
         tiles_n,
         ..plan::params(g, &x.layout, &w.layout)
     };
     let dense = w.layout.is_contiguous();
-    let (forward, flagged) = (Direction::Forward, Writes::Flagged);
-    let choice = plan::choice(forward, dtype, wide, volume, dense, bias.is_some(), flagged);
-    let bindings = [image, filters, out, facts.read()];
-    let bindings = bindings.into_iter().chain(bound_bias);
-    p.last(choice, bindings, &params, grid);
+    let forward = Direction::Forward;
+    let writes = match packing.shares {
+        1 => Writes::Flagged,
+        _ => Writes::FlaggedSums,
+    };
+    let choice = plan::choice(forward, dtype, wide, volume, dense, bias.is_some(), writes);
+    let bindings = [image, filters, out, facts].into_iter();
+    let bindings = bindings.chain(bound_bias);
+    add(p, packing, (choice, bindings), (&params, grid));
     Ok(())
+}
+
+/// Adds a dispatch that multiplies: it writes results, or sums of shares that are added afterwards.
+fn add<P: Params>(
+    p: &mut Planner<'_>,
+    packing: Packing,
+    (choice, bindings): (KernelChoice, impl Iterator<Item = Bound>),
+    (params, grid): (&P, Grid),
+) {
+    if packing.shares == 1 {
+        p.last(choice, bindings, params, grid);
+    } else {
+        p.step(choice, bindings, params, grid);
+    }
 }

@@ -9,8 +9,7 @@ use super::packed::{self, Packing};
 use super::rows::Rows;
 use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::{Part, nested};
-use crate::num::saturated;
-use crate::num::wrap;
+use crate::num::{saturated, wrap};
 use crate::ops::spatial::{spatial_strides, steps, vector};
 use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
@@ -88,6 +87,8 @@ pub(super) enum Writes {
     Sums,
     /// Results of tiles that matrix units leave out.
     Flagged,
+    /// The same of shares of the channels: sums that are added afterwards.
+    FlaggedSums,
 }
 
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
@@ -114,7 +115,7 @@ pub(super) fn ways(
     let filled = g.filters >= MIN_FILTERS && g.depth() >= MIN_DEPTH && positions >= MIN_FILTERS;
     let (packed, planes) = match MATRIX_UNITS {
         true => (
-            Packing::all(g, x, dtype, ability).collect(),
+            Packing::all(g, x, dtype, ability),
             Planes::all(g, [x, w], dtype, ability),
         ),
         false => (Vec::new(), Vec::new()),
@@ -140,7 +141,7 @@ impl Named for Method {
             Self::Direct => WayName::new("direct", [0; 3]),
             Self::Tiled(tile) => tile.name("tiled"),
             Self::Pointwise { tile, .. } => tile.name("pointwise"),
-            Self::Packed(packing) => packing.tile.name("packed"),
+            Self::Packed(packing) => packing.name(),
             Self::Planes(planes) => planes.tile.name("planes"),
             Self::Rows(_) => WayName::new("rows", [0; 3]),
         }
@@ -216,19 +217,21 @@ pub(super) fn choice(
         Writes::Results => choice.cell(dtype),
         Writes::Flagged => choice.name("flagged").cell(dtype),
         Writes::Sums => choice.name("sums"),
+        Writes::FlaggedSums => choice.name("flagged_sums"),
     };
     choice = choice.params("conv/params.wgsl").parts(&[
         "conv/common.wgsl",
         "conv/filter.wgsl",
         match (bias, writes) {
             (false, _) => "conv/no_bias.wgsl",
-            (true, Writes::Flagged) => "conv/packed/bias.wgsl",
+            (true, Writes::Flagged | Writes::FlaggedSums) => "conv/packed/bias.wgsl",
             (true, _) => "conv/bias.wgsl",
         },
         match writes {
             Writes::Results if vec4 => "conv/out_vec4.wgsl",
             Writes::Results | Writes::Flagged => "conv/out_element.wgsl",
             Writes::Sums => "conv/out_sum.wgsl",
+            Writes::FlaggedSums => "conv/packed/out_share.wgsl",
         },
     ]);
     if !vec4 {
@@ -264,7 +267,7 @@ pub(super) fn choice(
     let wide: &[_] = match tile.kind {
         TileKind::Wide => &[
             "matmul/raster.wgsl",
-            if writes == Writes::Flagged {
+            if matches!(writes, Writes::Flagged | Writes::FlaggedSums) {
                 "conv/packed/flagged_tiles.wgsl"
             } else {
                 "matmul/every_tile.wgsl"

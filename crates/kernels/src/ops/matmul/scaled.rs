@@ -179,7 +179,7 @@ impl Scaled {
         if shared {
             let (dtype, out_of_all) = (dtypes.read(), plan.out()?);
             let layers = (out.read(), self.shares);
-            add_layers(plan, dtype, layers, [p.outputs(), p.k], out_of_all);
+            add_layers(plan, dtype, layers, [1, p.outputs(), p.k], out_of_all);
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ impl Shared {
         plan.step(choice, [left, right, sums], &params, grid);
         let out = plan.out()?;
         let layers = (sums.read(), self.shares);
-        add_layers(plan, dtype, layers, [p.outputs(), p.k], out);
+        add_layers(plan, dtype, layers, [1, p.outputs(), p.k], out);
         Ok(())
     }
 }

@@ -120,19 +120,19 @@ impl ReduceGeometry {
         }
     }
 
-    /// That of the columns of a dense `len × outputs` matrix.
-    pub(crate) fn columns(outputs: u64, len: u64) -> Self {
-        let stride = isize::try_from(outputs).unwrap_or(isize::MAX);
-        let axis = |dim, stride| {
-            merge(&[Axis {
-                dim,
-                strides: [stride],
-            }])
+    /// That of the columns of dense `len × outputs` matrices.
+    pub(crate) fn columns(matrices: u64, outputs: u64, len: u64) -> Self {
+        let stride = |n: u64| isize::try_from(n).unwrap_or(isize::MAX);
+        let axis = |dim, stride| Axis {
+            dim,
+            strides: [stride],
         };
+        let row = stride(outputs);
+        let matrix = stride(outputs.saturating_mul(len));
         Self {
-            kept: axis(outputs, 1),
-            reduced: axis(len, stride),
-            outputs,
+            kept: merge(&[axis(matrices, matrix), axis(outputs, 1)]),
+            reduced: merge(&[axis(len, row)]),
+            outputs: matrices.saturating_mul(outputs),
             len,
             shift: 0,
         }

@@ -7,7 +7,7 @@ use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
 use ziggurat_kernels::{Call, FusedOutput, Operands, Sink};
 
 /// The adapter of the tests, and a software device with matrix units.
-fn devices() -> [Executor; 2] {
+pub(super) fn devices() -> [Executor; 2] {
     let mut options = DeviceOptions::default();
     options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
     [
@@ -48,7 +48,13 @@ impl Case {
 }
 
 /// Executors of the ways to compute it whose kernels contain a text.
-fn ways(exec: &Executor, x: &View, w: &View, options: &Conv2dOptions, text: &str) -> Vec<Executor> {
+pub(super) fn ways(
+    exec: &Executor,
+    x: &View,
+    w: &View,
+    options: &Conv2dOptions,
+    text: &str,
+) -> Vec<Executor> {
     let dims = options.output_shape(x.shape(), w.shape(), None).unwrap();
     let out = exec.alloc(&dims, x.dtype).unwrap();
     let operands = || Operands {
@@ -63,8 +69,9 @@ fn ways(exec: &Executor, x: &View, w: &View, options: &Conv2dOptions, text: &str
     (0..10).map(|way| exec.in_way(way)).filter(has).collect()
 }
 
-const PACKED: &str = "fn pixels_to";
+pub(super) const PACKED: &str = "fn pixels_to";
 const VECTORS: &str = "unpack(a[(from_pixel.first";
+const SHARES: &str = "let of_filter = bias(";
 const PLANES: &str = "return Origin(params.w_offset";
 const ROWS: &str = "fn emit_row";
 
@@ -153,7 +160,41 @@ fn operands_are_packed_in_any_arrangement() {
     assert!(in_vectors > 0);
 }
 
-/// Planes of whole vec4s and others, with and without a bias, by every kernel of a device.
+/// Several workgroups share the channels of each tile where there are few: whole vectors of positions and others.
+#[test]
+fn channels_of_few_tiles_are_shared() {
+    let mut rng = Random(60);
+    let padded = |options: Conv2dOptions| options.padding([1, 1]);
+    let cases = [
+        Case::new([1, 128, 6, 6], [70, 3, 3]).with(padded),
+        Case::new([2, 256, 3, 5], [17, 3, 3]).with(padded),
+        Case::new([2, 1152, 4, 4], [20, 1, 1]).with(|o| o.stride([2, 1])),
+    ];
+    for (exec, units) in devices().into_iter().zip([false, true]) {
+        for case in cases {
+            for dtype in FLOATS {
+                let mut any =
+                    |dims: &[usize], arrangement| random(&exec, dtype, dims, arrangement, &mut rng);
+                let dense = Arrangement::Contiguous;
+                let (w, strided) = (
+                    any(&case.filters(), dense),
+                    any(&case.x, Arrangement::Sliced),
+                );
+                let bias = any(&[case.w[0]], Arrangement::Sliced);
+                let x = any(&case.x, dense);
+                let last = channels_last(&exec, dtype, case.x, &mut rng);
+                for (i, x) in [x, strided, last].iter().enumerate() {
+                    let all = ways(&exec, &x.view, &w.view, &case.options, SHARES);
+                    assert!(all.len() == 1 || (all.is_empty() && !units));
+                    for exec in all {
+                        run(&exec, x, &w, (i < 2).then_some(&bias), &case.options, 3 * i);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Kernels of one element over images that lie in vectors along their positions, or along their channels.
 #[test]
 fn images_are_read_as_they_lie_where_a_convolution_is_a_product() {
@@ -291,15 +332,19 @@ fn volumes_are_packed() {
 /// Padding and channels that fill a block are no operands: what is not finite reaches the outputs that read it, and no others.
 #[test]
 fn what_is_not_finite_reaches_what_reads_it() {
-    let case = Case::new([2, 5, 8, 8], [20, 3, 3]).with(|o| o.padding([1, 1]));
     let len = |dims: [usize; 4]| dims.iter().product::<usize>();
-    for exec in devices() {
+    // Many channels are shared by workgroups.
+    for (exec, channels) in devices()
+        .into_iter()
+        .flat_map(|exec| [(exec.clone(), 5), (exec, 128)])
+    {
+        let case = Case::new([2, channels, 8, 8], [20, 3, 3]).with(|o| o.padding([1, 1]));
         for dtype in FLOATS {
             let mut values: Vec<f64> = (0..len(case.x))
                 .map(|i| ((i * 7) % 5) as f64 - 2.0)
                 .collect();
-            let at = |n: usize, c: usize, y: usize, x: usize| ((n * 5 + c) * 8 + y) * 8 + x;
-            values[at(0, 4, 0, 7)] = f64::NAN;
+            let at = |n: usize, c: usize, y: usize, x: usize| ((n * channels + c) * 8 + y) * 8 + x;
+            values[at(0, channels - 1, 0, 7)] = f64::NAN;
             values[at(1, 2, 5, 0)] = f64::INFINITY;
             let x = given(&exec, dtype, &case.x, &values);
             let weights: Vec<f64> = (0..len(case.filters()))
@@ -328,147 +373,4 @@ fn what_is_not_finite_reaches_what_reads_it() {
             }
         }
     }
-}
-
-const X: [usize; 4] = [3, 20, 9, 10];
-const W: [usize; 4] = [24, 20, 3, 3];
-
-/// Images and filters of which f16 may not have room for everything.
-fn hard() -> Vec<(&'static str, Vec<f64>, Vec<f64>)> {
-    let mut rng = Random(54);
-    let mut normal = || {
-        let uniform = |rng: &mut Random| (rng.bits() % 1_000_003) as f64 / 1_000_003.0;
-        (0..12).map(|_| uniform(&mut rng)).sum::<f64>() - 6.0
-    };
-    let (x, w) = (X.iter().product::<usize>(), W.iter().product::<usize>());
-    let tens = |i: usize, most: usize| 10f64.powi((i * 7 % (2 * most + 1)) as i32 - most as i32);
-    let channel = |i: usize| i / 90 % 20;
-    let filter = |i: usize| i / 180;
-    let mut all = Vec::new();
-    let mut add = |name, of_x: &dyn Fn(usize, f64) -> f64, of_w: &dyn Fn(usize, f64) -> f64| {
-        let x = (0..x).map(|i| of_x(i, normal())).collect();
-        let w = (0..w).map(|i| of_w(i, normal())).collect();
-        all.push((name, x, w));
-    };
-    let plain = &|_: usize, v: f64| v;
-    add("normal", plain, plain);
-    add(
-        "positive",
-        &|_: usize, v: f64| v.abs() + 0.1,
-        &|_: usize, v: f64| v.abs() + 0.1,
-    );
-    add(
-        "images and filters of any size",
-        &|i: usize, v: f64| v * tens(i / 1800, 20),
-        &|i: usize, v: f64| v * tens(filter(i), 15),
-    );
-    add("after relu", &|_: usize, v: f64| v.max(0.0), plain);
-    add(
-        "pixels from 1e-30 to 1e30",
-        &|i: usize, v: f64| v * tens(i % 90, 30),
-        plain,
-    );
-    add(
-        "a dark half",
-        &|i: usize, v: f64| if i % 10 < 5 { v } else { v * 1e-12 },
-        plain,
-    );
-    add(
-        "channels from 1e-30 to 1e30",
-        &|i: usize, v: f64| v * tens(channel(i), 30),
-        &|i: usize, v: f64| v / tens(i / 9 % 20, 30),
-    );
-    add(
-        "one channel of each pixel",
-        &|i: usize, v: f64| if channel(i) == i % 20 { v } else { 0.0 },
-        plain,
-    );
-    add(
-        "few elements",
-        &|i: usize, v: f64| if i.is_multiple_of(97) { v } else { 0.0 },
-        plain,
-    );
-    add("one element of each filter", plain, &|i: usize, v: f64| {
-        if i % 180 == filter(i) { v } else { 0.0 }
-    });
-    add(
-        "subnormals",
-        &|_: usize, v: f64| v * 1e-39,
-        &|_: usize, v: f64| v * 1e3,
-    );
-    add(
-        "an element too small",
-        &|i: usize, v: f64| if i == 1234 { 1e-15 } else { v },
-        plain,
-    );
-    all
-}
-
-/// Errors in units of 2^-24 of the sums of magnitudes, the root of the mean of their squares and the largest, are at most those
-/// of plain sums of f32, on the adapter or one after the other by fused multiply-adds, or too small to count.
-#[test]
-fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
-    let options = Conv2dOptions::default().padding([1, 1]);
-    for exec in devices() {
-        for (name, x, w) in hard() {
-            let (x, w) = (
-                given(&exec, DType::F32, &X, &x),
-                given(&exec, DType::F32, &W, &w),
-            );
-            let out_dims = [X[0], W[0], X[2], X[3]];
-            let terms = conv(
-                (&x.values, &X),
-                (&w.values, &W),
-                None,
-                &options,
-                [X[2], X[3]],
-            );
-            let errors = |got: &mut dyn Iterator<Item = f64>| {
-                let mut sums = [0.0f64; 2];
-                for (got, term) in got.zip(&terms) {
-                    let unit = (term.magnitude / 16_777_216.0).max(f64::from(f32::MIN_POSITIVE));
-                    let error = (got - term.value).abs() / unit;
-                    sums = [sums[0] + error * error, sums[1].max(error)];
-                }
-                [(sums[0] / terms.len() as f64).sqrt(), sums[1]]
-            };
-            let fused =
-                errors(&mut (0..terms.len()).map(|i| one_after_the_other(&x.values, &w.values, i)));
-            let results = |exec: &Executor| {
-                let out = output(exec, DType::F32, &out_dims, 0);
-                let _done = exec
-                    .conv(&x.view, &w.view, None, &options, &out.view)
-                    .unwrap();
-                out.read(exec)
-            };
-            // What the adapter itself does with subnormals, and without fused multiply-adds: so little work is gathered.
-            let gathered = ways(&exec, &x.view, &w.view, &options, "fn fetch_b4").swap_remove(0);
-            let plain = errors(&mut results(&gathered).into_iter());
-            let most = [fused[0].max(plain[0]), fused[1].max(plain[1])];
-            for exec in ways(&exec, &x.view, &w.view, &options, PACKED) {
-                let values = results(&exec);
-                assert_eq!(values, results(&exec), "{name}");
-                let own = errors(&mut values.into_iter());
-                println!("{name}: {own:.2?}, plain {plain:.2?}, one after the other {fused:.2?}");
-                assert!(own[0] <= most[0].max(0.25), "{name}: {own:?} {most:?}");
-                assert!(own[1] <= most[1].max(8.0), "{name}: {own:?} {most:?}");
-            }
-        }
-    }
-}
-
-/// An output as sums of f32 come to it.
-fn one_after_the_other(x: &[f64], w: &[f64], i: usize) -> f64 {
-    let [_, channels, height, width] = X;
-    let (n, filter, row, col) = (i / 2160, i / 90 % 24, i / 10 % 9, i % 10);
-    let mut sum = 0.0f32;
-    for k in 0..channels * 9 {
-        let (c, tap_y, tap_x) = (k / 9, k / 3 % 3, k % 3);
-        let (y, x_at) = (row + tap_y, col + tap_x);
-        if (1..=height).contains(&y) && (1..=width).contains(&x_at) {
-            let from = ((n * channels + c) * height + y - 1) * width + x_at - 1;
-            sum = (x[from] as f32).mul_add(w[filter * 180 + k] as f32, sum);
-        }
-    }
-    f64::from(sum)
 }

@@ -4,8 +4,9 @@ use ziggurat_core::DType;
 
 use super::super::geometry::Direction;
 use super::layout::{Channels, Range};
+use super::packing::{Packing, tiles};
 use super::planes::Planes;
-use super::{FLAG_LANES, FLAGGED, PACK_GROUP, PackedParams, Packing, is_scaled, tiles};
+use super::{FLAG_LANES, FLAGGED, PACK_GROUP, PackedParams, is_scaled};
 use crate::ops::tile::{Tile, TileKind};
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
@@ -122,16 +123,18 @@ pub(in crate::ops::conv) fn product(
         .name(if bias { "bias" } else { "no_bias" })
         .load(dtype)
         .store(dtype);
+    let shared = packing.shares > 1;
     // Where tiles are few nothing but the tile's own work hides the time of its loads.
     let choice = if (tile.rows, tile.kind, tile.depth) == (64, TileKind::Cooperative, 64) {
         choice.ordered_loads()
     } else {
         choice
     };
-    let choice = if packing.vec4 {
-        choice.vec4().name("out_vec4")
-    } else {
-        choice.cell(dtype).name("out_cells")
+    let choice = match (shared, packing.vec4) {
+        (false, true) => choice.vec4().name("out_vec4"),
+        (false, false) => choice.cell(dtype).name("out_cells"),
+        (true, true) => choice.name("sums_vec4"),
+        (true, false) => choice.name("sums"),
     };
     let choice = choice
         .params("conv/packed/params.wgsl")
@@ -146,10 +149,11 @@ pub(in crate::ops::conv) fn product(
         } else {
             &["conv/packed/unscaled.wgsl"]
         })
-        .part(if packing.vec4 {
-            "conv/out_vec4.wgsl"
-        } else {
-            "conv/out_element.wgsl"
+        .part(match (shared, packing.vec4) {
+            (false, true) => "conv/out_vec4.wgsl",
+            (false, false) => "conv/out_element.wgsl",
+            (true, true) => "conv/packed/out_share_vec4.wgsl",
+            (true, false) => "conv/packed/out_share.wgsl",
         })
         .parts(tile.depth_part())
         .parts(if split {
@@ -186,9 +190,10 @@ pub(in crate::ops::conv) fn product(
     constants.fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
-/// What packs and flags, and what multiplies, for the catalogue: with the dtype, and whether there is a bias.
+/// What packs and flags, and what leaves sums of shares; and what writes results, with the dtype, and whether there is a bias: for
+/// the catalogue.
 fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
-    let (mut packs, mut products) = (Vec::new(), Vec::new());
+    let (mut packs, mut shares, mut products) = (Vec::new(), Vec::new(), Vec::new());
     for dtype in DType::ALL {
         let mut all = tiles(dtype, true).to_vec();
         let shallow = tiles(dtype, false).iter();
@@ -199,6 +204,7 @@ fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
                 fold,
                 vec4,
                 channels,
+                shares: 1,
             };
             // What packs is the same for all tiles of a dtype.
             if i == 0 {
@@ -216,21 +222,30 @@ fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
                 }
             }
             for (vec4, bias) in [(true, false), (true, true), (false, false), (false, true)] {
-                if !vec4 || tile.kind == TileKind::Cooperative {
-                    let choice =
-                        product(false, dtype, packing(false, vec4, Channels::Strided), bias);
-                    products.push((dtype, choice, bias));
+                if vec4 && tile.kind != TileKind::Cooperative {
+                    continue;
+                }
+                let packing = packing(false, vec4, Channels::Strided);
+                products.push((dtype, product(false, dtype, packing, bias), bias));
+                // Large tiles are not taken where tiles are few.
+                if tile.rows == 64 {
+                    let shared = Packing {
+                        shares: 2,
+                        ..packing
+                    };
+                    shares.push(product(false, dtype, shared, bias));
                 }
             }
         }
     }
+    packs.extend(shares);
     (packs, products)
 }
 
 pub(in crate::ops::conv) fn variants() -> Vec<Candidate> {
-    let (packs, products) = kernels();
+    let (others, products) = kernels();
     let products = products.into_iter().map(|(_, choice, _)| choice);
-    let all = packs.into_iter().chain(products);
+    let all = others.into_iter().chain(products);
     let planes = Planes::samples().into_iter();
     let all =
         all.chain(planes.flat_map(|planes| [false, true].map(|bias| planes.choice(false, bias))));

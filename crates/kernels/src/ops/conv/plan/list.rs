@@ -71,8 +71,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
         }
         if dtype != DType::F16 {
             let (forward, wide) = (Direction::Forward, Method::Tiled(Tile::WIDE));
-            let flagged = |bias| choice(forward, dtype, wide, false, bias, bias, Writes::Flagged);
-            all.extend([false, true].map(flagged));
+            for writes in [Writes::Flagged, Writes::FlaggedSums] {
+                let flagged = |bias| choice(forward, dtype, wide, false, bias, bias, writes);
+                all.extend([false, true].map(flagged));
+            }
         }
         all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
         let [_, others @ ..] = Tile::ALL;

@@ -73,7 +73,7 @@ fn matrix_units_are_used_where_they_pay() {
         Some(Tile::COOPERATIVE_64_BY_32)
     );
     assert_eq!(
-        first([1, 512, 14, 14], [512, 512, 3, 3], DType::F16, large),
+        first([8, 512, 14, 14], [512, 512, 3, 3], DType::F16, large),
         small
     );
     assert_eq!(first(x, w, DType::F16, &Ability::WEBGPU), None);
@@ -86,6 +86,29 @@ fn matrix_units_are_used_where_they_pay() {
         first([32, 4, 56, 56], [64, 4, 3, 1], DType::F16, large),
         None
     );
+}
+
+#[test]
+fn few_tiles_are_shared() {
+    let options = Conv2dOptions::default().padding([1, 1]);
+    let shares = |x: [usize; 4], w: [usize; 4], dtype| {
+        let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
+        let g = options.geometry(&x, &w, None).unwrap();
+        let [x, w] = [x, w].map(Layout::contiguous);
+        let name = ways(&g, [&x, &w], dtype, &Ability::LARGE).default.name();
+        let shared = |shares| WayName::new("packed shares", [64, 64, shares]);
+        [2, 4, 8, 16]
+            .into_iter()
+            .find(|&shares| shared(shares).bits() == name.bits())
+    };
+    let w = [512, 512, 3, 3];
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        assert_eq!(shares([1, 512, 14, 14], w, dtype), Some(8));
+        assert_eq!(shares([1, 256, 28, 28], [256, 256, 3, 3], dtype), Some(4));
+        // Enough tiles; and channels that are no two shares of whole blocks.
+        assert_eq!(shares([32, 512, 14, 14], w, dtype), None);
+        assert_eq!(shares([1, 520, 14, 14], [512, 520, 3, 3], dtype), None);
+    }
 }
 
 #[test]
