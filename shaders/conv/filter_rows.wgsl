@@ -4,6 +4,11 @@
 // 1: channel and taps of a filter lie side by side.
 override DENSE_ROWS: u32 = 0u;
 
+// Filters of a group.
+fn filters() -> u32 {
+    return params.filters;
+}
+
 fn fetch_a(at: Operands, k: u32) -> acc {
     if k >= params.k {
         return acc();

@@ -3,11 +3,6 @@
 
 @group(0) @binding(4) var<storage, read> c: array<u32>;
 
-// Filters of a group.
-fn filters() -> u32 {
-    return params.filters;
-}
-
 fn computes(at: vec3<u32>) -> bool {
     let positions = min(at.z, params.groups - 1u) * params.tiles_n + at.y;
     let filters = params.groups * params.tiles_n + min(at.z, params.groups - 1u) * params.tiles_m + at.x;

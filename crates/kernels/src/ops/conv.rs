@@ -12,8 +12,7 @@ use ziggurat_pipeline::Grid;
 use crate::fused::Operand;
 use crate::limits::ability::{Ability, MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::parts;
-use crate::num::saturated;
-use crate::num::wrap;
+use crate::num::{saturated, wrap};
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::reduce::{add_sums, only_memory};
 use crate::run::call::{Call, CallKind, Operands, Sink};
@@ -33,6 +32,7 @@ mod packed;
 mod parts;
 mod plan;
 mod rows;
+mod shares;
 
 use geometry::{Direction, Geometry};
 pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
@@ -42,6 +42,7 @@ pub use options::{
 use plan::{ConvParams, Method, Writes, choice, iterations, params, plane_step, ways};
 pub(crate) use plan::{variants, writing_fused};
 use rows::Rows;
+use shares::in_shares;
 
 /// The operands of a call.
 #[derive(Clone, Copy)]
@@ -219,21 +220,29 @@ impl Executor {
     }
 }
 
-fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
+fn steps(p: &mut Planner<'_>, whole: &Geometry) -> Result<(), KernelError> {
     let (exec, ends) = (p.exec, p.ends);
     let Images { x, w, bias } = Images::of(p.op, ends)?;
     let ability = exec.ability();
-    let all = |ability: &Ability| ways(g, [&x.layout, &w.layout], x.dtype, ability);
-    let class = || plan::class(g, &x.layout, x.dtype, bias.is_some());
+    let all = |ability: &Ability| ways(whole, [&x.layout, &w.layout], x.dtype, ability);
+    let class = || plan::class(whole, &x.layout, x.dtype, bias.is_some());
     let mut method = p.way(class, |ability| all(ability).default, all);
     match method {
         Method::Packed(_) | Method::Planes(_) if !MATRIX_UNITS => {
             return Err(no_matrix_units(p.op));
         }
-        Method::Packed(packing) => return packed::steps(p, g, packing),
-        Method::Planes(planes) => return packed::planes::steps(p, g, planes),
+        Method::Packed(packing) => return packed::steps(p, whole, packing),
+        Method::Planes(planes) => return packed::planes::steps(p, whole, planes),
         _ => {}
     }
+    let shares = match method {
+        Method::Shared(shared) => shared.shares,
+        _ => 1,
+    };
+    if let Method::Shared(shared) = method {
+        method = shared.method();
+    }
+    let g = &in_shares(whole, shares);
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
     let parts = parts(extents, ability.loop_budget, |len| {
@@ -245,10 +254,10 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
     }
     let outputs = ends.out.len() as u64;
     let (image, filters, bound_bias) = (p.first()?, p.other(0)?, p.other(1)?);
-    let write = if cut {
-        p.partials(x.dtype.compute(), outputs, 1)?
-    } else {
-        p.out()?
+    let write = match (cut, shares) {
+        (false, 1) => p.out()?,
+        (true, 1) => p.partials(x.dtype.compute(), outputs, 1)?,
+        _ => shares::scratch(p, g, shares)?,
     };
     let mut params = ConvParams {
         x_offset: image.offset,
@@ -260,6 +269,9 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
         out_offset: write.offset,
         ..params(g, &x.layout, &w.layout)
     };
+    if shares > 1 {
+        params.w_group = shares::w_share(g, &w.layout);
+    }
     if let Method::Pointwise { .. } = method {
         params.x_steps[2] = plane_step(g, &x.layout).map_or(0, wrap);
     }
@@ -292,6 +304,11 @@ fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
             writes,
         )
     };
+    if shares > 1 {
+        let choice = choice(dense_rows, Writes::Shares);
+        p.step(choice, bindings.into_iter().flatten(), &params, grid);
+        return shares::add(p, g, (write, shares), (x.dtype, whole.depth()));
+    }
     if !cut {
         let choice = choice(dense_rows, Writes::Results);
         p.last(choice, bindings.into_iter().flatten(), &params, grid);

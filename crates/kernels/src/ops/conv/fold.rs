@@ -29,10 +29,8 @@ pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
         prelude::store(dtype),
     ]);
     let choice = match writes {
-        Writes::Results | Writes::Flagged | Writes::FlaggedSums => {
-            choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"])
-        }
         Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),
+        _ => choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"]),
     };
     choice.parts(&[
         "conv/params.wgsl",

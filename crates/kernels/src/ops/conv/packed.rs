@@ -15,8 +15,8 @@ pub(super) mod planes;
 use super::Images;
 use super::geometry::{Direction, Geometry};
 use super::plan::{self, ConvParams, Method, Writes, front};
+use super::shares;
 use crate::num::{saturated, wrap};
-use crate::ops::reduce::add_layers;
 use crate::ops::spatial::{spatial_strides, steps as strides, vector};
 use crate::ops::tile::{Tile, TileKind};
 use crate::run::error::KernelError;
@@ -101,7 +101,10 @@ fn params(g: &Geometry, packed: &Packed, packing: Packing, x: &Layout, w: &Layou
         part: saturated(packed.part),
         x_batch: wrap(x_batch),
         x_channel: wrap(x_channel),
-        w_group: w_group(packing, g, w),
+        w_group: match packing.shares {
+            1 => wrap(w_filter).wrapping_mul(n(g.filters)),
+            _ => shares::w_share(g, w),
+        },
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
         chunks: saturated(chunks(g)),
@@ -119,15 +122,6 @@ fn params(g: &Geometry, packed: &Packed, packing: Packing, x: &Layout, w: &Layou
                 .map(|rows| usize::try_from(rows).unwrap_or(usize::MAX)),
         ),
         ..PackedParams::default()
-    }
-}
-
-/// From the filters of a group to those of the next; of a share of the channels to the next.
-fn w_group(packing: Packing, g: &Geometry, w: &Layout) -> u32 {
-    let (w_filter, w_channel) = front(w);
-    match packing.shares {
-        1 => wrap(w_filter).wrapping_mul(saturated(g.filters as u64)),
-        _ => wrap(w_channel).wrapping_mul(saturated(g.channels as u64)),
     }
 }
 
@@ -208,15 +202,9 @@ pub(super) fn steps(
         let out = p.out()?;
         return multiply(p, g, packing, operands, (&of_all, out));
     }
-    let outputs = packing.outputs(g);
-    let sums = p.partials(DType::F32, outputs, packing.shares)?;
+    let sums = shares::scratch(p, g, packing.shares)?;
     multiply(p, g, packing, operands, (&of_all, sums))?;
-    let out = p.out()?;
-    let images = g.batch as u64;
-    let depth = whole.depth() as u64;
-    let layers = (sums.read(), packing.shares);
-    add_layers(p, dtype, layers, [images, outputs / images, depth], out);
-    Ok(())
+    shares::add(p, g, (sums, packing.shares), (dtype, whole.depth()))
 }
 
 /// Adds the dispatches that multiply what was packed, into results or into sums of shares.
@@ -269,7 +257,7 @@ fn multiply(
     let forward = Direction::Forward;
     let writes = match packing.shares {
         1 => Writes::Flagged,
-        _ => Writes::FlaggedSums,
+        _ => Writes::FlaggedShares,
     };
     let choice = plan::choice(forward, dtype, wide, volume, dense, bias.is_some(), writes);
     let bindings = [image, filters, out, facts].into_iter();

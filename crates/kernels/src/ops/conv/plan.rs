@@ -7,50 +7,15 @@ use super::geometry::{Direction, Geometry};
 use super::packed::planes::Planes;
 use super::packed::{self, Packing};
 use super::rows::Rows;
+use super::shares::Shared;
 use crate::limits::ability::{Ability, MATRIX_UNITS};
-use crate::limits::budget::{Part, nested};
-use crate::num::{saturated, wrap};
-use crate::ops::spatial::{spatial_strides, steps, vector};
+use crate::limits::budget::nested;
+use crate::ops::spatial::spatial_strides;
 use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
 use crate::source::choice::KernelChoice;
-use crate::source::params::params;
 use crate::source::prelude;
 use crate::tune::{Class, Named, WayName, bucket};
-
-params! {
-    /// Parameters of the convolution kernels.
-    pub(crate) struct ConvParams {
-        batch: u32,
-        groups: u32,
-        channels: u32,
-        filters: u32,
-        tiles_m: u32,
-        tiles_n: u32,
-        k: u32,
-        plane: u32,
-        x_offset: u32,
-        w_offset: u32,
-        bias_offset: u32,
-        bias_step: u32,
-        out_offset: u32,
-        x_batch: u32,
-        x_channel: u32,
-        w_group: u32,
-        w_filter: u32,
-        w_channel: u32,
-        x_group: u32,
-        resumed: u32,
-        extent: [u32; 4],
-        result: [u32; 4],
-        kernel: [u32; 4],
-        stride: [u32; 4],
-        dilation: [u32; 4],
-        pad: [u32; 4],
-        x_steps: [u32; 4],
-        w_steps: [u32; 4],
-    }
-}
 
 /// The kernel of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +32,8 @@ pub(super) enum Method {
     Planes(Planes),
     /// Four rows of four outputs of one channel per invocation.
     Rows(Rows),
+    /// Tiles whose channels several workgroups share.
+    Shared(Shared),
 }
 
 impl Method {
@@ -74,6 +41,7 @@ impl Method {
     pub(super) const fn tile(self) -> Option<Tile> {
         match self {
             Self::Direct | Self::Packed(_) | Self::Planes(_) | Self::Rows(_) => None,
+            Self::Shared(shared) => shared.method().tile(),
             Self::Tiled(tile) | Self::Pointwise { tile, .. } => Some(tile),
         }
     }
@@ -87,8 +55,9 @@ pub(super) enum Writes {
     Sums,
     /// Results of tiles that matrix units leave out.
     Flagged,
-    /// The same of shares of the channels: sums that are added afterwards.
-    FlaggedSums,
+    /// Sums of shares of the channels that are added afterwards, and those of tiles that matrix units leave out.
+    Shares,
+    FlaggedShares,
 }
 
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
@@ -121,9 +90,14 @@ pub(super) fn ways(
         false => (Vec::new(), Vec::new()),
     };
     let rows = Rows::new(g, x, ability).map(Method::Rows);
-    let default = match (planes.first(), packed.first()) {
-        (Some(&planes), _) if planes.pays(g) => Method::Planes(planes),
-        (_, Some(&packing)) if packing.pays(g, dtype) => Method::Packed(packing),
+    let shared = Shared::new(g, vec4, ability);
+    let sharing = shared.filter(|shared| shared.pays(g, ability));
+    let default = match (planes.first(), packed.first(), sharing) {
+        (Some(&planes), ..) if planes.pays(g) => Method::Planes(planes),
+        (_, Some(&packing), _) if packing.pays(g, dtype, sharing.is_some()) => {
+            Method::Packed(packing)
+        }
+        (.., Some(shared)) => Method::Shared(shared),
         _ if filled && Tile::DEFAULT.fits(ability) => method(Tile::DEFAULT),
         _ => rows.filter(|_| Rows::pays(g)).unwrap_or(Method::Direct),
     };
@@ -131,7 +105,8 @@ pub(super) fn ways(
     let packed = packed.into_iter().map(Method::Packed);
     let packed = planes.into_iter().map(Method::Planes).chain(packed);
     let few = rows.into_iter().chain([Method::Direct]);
-    let all = packed.chain(tiles.map(method)).chain(few);
+    let shared = shared.map(Method::Shared);
+    let all = packed.chain(shared).chain(tiles.map(method)).chain(few);
     Ways::new(default, all.filter(|way| *way != default))
 }
 
@@ -144,6 +119,7 @@ impl Named for Method {
             Self::Packed(packing) => packing.name(),
             Self::Planes(planes) => planes.tile.name("planes"),
             Self::Rows(_) => WayName::new("rows", [0; 3]),
+            Self::Shared(shared) => shared.name(),
         }
     }
 }
@@ -217,21 +193,23 @@ pub(super) fn choice(
         Writes::Results => choice.cell(dtype),
         Writes::Flagged => choice.name("flagged").cell(dtype),
         Writes::Sums => choice.name("sums"),
-        Writes::FlaggedSums => choice.name("flagged_sums"),
+        Writes::Shares => choice.name("shares"),
+        Writes::FlaggedShares => choice.name("flagged_shares"),
     };
     choice = choice.params("conv/params.wgsl").parts(&[
         "conv/common.wgsl",
         "conv/filter.wgsl",
         match (bias, writes) {
             (false, _) => "conv/no_bias.wgsl",
-            (true, Writes::Flagged | Writes::FlaggedSums) => "conv/packed/bias.wgsl",
+            (true, Writes::Flagged | Writes::FlaggedShares) => "conv/packed/bias.wgsl",
             (true, _) => "conv/bias.wgsl",
         },
         match writes {
             Writes::Results if vec4 => "conv/out_vec4.wgsl",
             Writes::Results | Writes::Flagged => "conv/out_element.wgsl",
             Writes::Sums => "conv/out_sum.wgsl",
-            Writes::FlaggedSums => "conv/packed/out_share.wgsl",
+            Writes::Shares if vec4 => "conv/out_share_vec4.wgsl",
+            Writes::Shares | Writes::FlaggedShares => "conv/out_share.wgsl",
         },
     ]);
     if !vec4 {
@@ -250,6 +228,10 @@ pub(super) fn choice(
                 .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
         }
         Method::Rows(rows) => return rows.choice(choice),
+        Method::Shared(shared) => {
+            let method = shared.method();
+            return self::choice(direction, dtype, method, volume, dense_rows, bias, writes);
+        }
         Method::Packed(packing) => return packed::product(volume, dtype, packing, bias),
         Method::Planes(planes) => return planes.choice(volume, bias),
         Method::Tiled(tile) => ("tiled", &["conv/gather.wgsl"], tile),
@@ -267,7 +249,7 @@ pub(super) fn choice(
     let wide: &[_] = match tile.kind {
         TileKind::Wide => &[
             "matmul/raster.wgsl",
-            if matches!(writes, Writes::Flagged | Writes::FlaggedSums) {
+            if matches!(writes, Writes::Flagged | Writes::FlaggedShares) {
                 "conv/packed/flagged_tiles.wgsl"
             } else {
                 "matmul/every_tile.wgsl"
@@ -330,71 +312,12 @@ pub(super) fn front(layout: &Layout) -> (isize, isize) {
     }
 }
 
-/// What the geometry and the operands' strides say; offsets come with the bindings.
-pub(super) fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
-    let n = |value: usize| saturated(value as u64);
-    let ((x_batch, x_channel), (w_first, w_second)) = (front(x), front(w));
-    let times = |stride: isize, by: usize| wrap(stride).wrapping_mul(n(by));
-    let (w_group, w_filter, w_channel) = match g.direction {
-        Direction::Forward => (times(w_first, g.filters), w_first, w_second),
-        Direction::Transposed => (times(w_first, g.channels), w_second, w_first),
-    };
-    ConvParams {
-        batch: n(g.batch),
-        groups: n(g.groups),
-        channels: n(g.channels),
-        filters: n(g.filters),
-        k: n(g.depth()),
-        plane: n(g.plane()),
-        x_batch: wrap(x_batch),
-        x_channel: wrap(x_channel),
-        x_group: times(x_channel, g.channels),
-        w_group,
-        w_filter: wrap(w_filter),
-        w_channel: wrap(w_channel),
-        extent: vector(g.input),
-        result: vector(g.output),
-        kernel: vector(g.kernel),
-        stride: vector(g.stride),
-        dilation: vector(g.dilation),
-        pad: vector(g.pads),
-        x_steps: steps(spatial_strides(x)),
-        w_steps: steps(spatial_strides(w)),
-        ..ConvParams::default()
-    }
-}
-
-impl ConvParams {
-    /// Those of a dispatch that adds up some of the channels and taps (of the axes).
-    pub(super) fn of_part(self, part: &Part<4>) -> Self {
-        let [channel, taps @ ..] = part.from.map(saturated);
-        let [channels, kernel @ ..] = part.len.map(saturated);
-        let mut some = Self {
-            channels,
-            k: saturated(part.len.iter().product()),
-            x_offset: self
-                .x_offset
-                .wrapping_add(channel.wrapping_mul(self.x_channel)),
-            w_offset: self
-                .w_offset
-                .wrapping_add(channel.wrapping_mul(self.w_channel)),
-            resumed: u32::from(part.resumed),
-            ..self
-        };
-        let axes = some.kernel.iter_mut().zip(&mut some.pad);
-        let axes = axes.zip(self.w_steps.iter().zip(&self.dilation));
-        for (((len, pad), (step, dilation)), (first, count)) in axes.zip(taps.iter().zip(kernel)) {
-            *len = count;
-            *pad = pad.wrapping_sub(first.wrapping_mul(*dilation));
-            some.w_offset = some.w_offset.wrapping_add(first.wrapping_mul(*step));
-        }
-        some
-    }
-}
-
 mod list;
+mod params;
 
 pub(crate) use list::{variants, writing_fused};
+pub(crate) use params::ConvParams;
+pub(super) use params::params;
 
 #[cfg(test)]
 mod tests;

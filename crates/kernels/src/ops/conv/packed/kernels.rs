@@ -133,8 +133,8 @@ pub(in crate::ops::conv) fn product(
     let choice = match (shared, packing.vec4) {
         (false, true) => choice.vec4().name("out_vec4"),
         (false, false) => choice.cell(dtype).name("out_cells"),
-        (true, true) => choice.name("sums_vec4"),
-        (true, false) => choice.name("sums"),
+        (true, true) => choice.name("shares_vec4"),
+        (true, false) => choice.name("shares"),
     };
     let choice = choice
         .params("conv/packed/params.wgsl")
@@ -152,8 +152,8 @@ pub(in crate::ops::conv) fn product(
         .part(match (shared, packing.vec4) {
             (false, true) => "conv/out_vec4.wgsl",
             (false, false) => "conv/out_element.wgsl",
-            (true, true) => "conv/packed/out_share_vec4.wgsl",
-            (true, false) => "conv/packed/out_share.wgsl",
+            (true, true) => "conv/out_share_vec4.wgsl",
+            (true, false) => "conv/out_share.wgsl",
         })
         .parts(tile.depth_part())
         .parts(if split {

@@ -3,11 +3,11 @@
 use ziggurat_core::{DType, Layout};
 
 use super::super::geometry::{Direction, Geometry};
+use super::super::shares::{in_shares, most_shares, sums};
 use super::layout::{Channels, Packed};
 use super::{FLAG_LANES, FLAGGED, is_scaled};
 use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::nested;
-use crate::num::saturated;
 use crate::ops::tile::{Tile, TileKind};
 use crate::tune::WayName;
 
@@ -31,19 +31,6 @@ pub(super) const fn tiles(dtype: DType, deep: bool) -> &'static [Tile] {
         (DType::F16 | DType::BF16, true) => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64],
         (DType::F16 | DType::BF16, false) => &[Tile::COOPERATIVE, Tile::COOPERATIVE_64_BY_32],
         _ => &[],
-    }
-}
-
-/// A convolution of which each group is the same filters over a share of the channels.
-fn in_shares(g: &Geometry, shares: u32) -> Geometry {
-    if shares == 1 {
-        return *g;
-    }
-    let shares = shares as usize;
-    Geometry {
-        groups: shares,
-        channels: g.channels / shares,
-        ..*g
     }
 }
 
@@ -118,18 +105,10 @@ impl Packing {
             TileKind::Split => 2,
             _ => 4,
         };
-        let depth = g.depth() as u64;
-        let [rows, columns] = self
-            .tile
-            .count(g.filters as u64, g.batch as u64 * g.plane() as u64);
-        let tiles = rows.saturating_mul(columns);
-        let room = (ability.busy_groups / 4 / tiles.max(1)).min(depth / LEAST_DEPTH);
         let block = u64::from(self.tile.depth);
-        let whole = |shares: u64| (g.channels as u64).is_multiple_of(shares * block);
-        let mut most_first = [16, 8, 4, 2].into_iter();
-        let shares = most_first.find(|&shares| shares <= room && whole(shares))?;
-        let pays = g.groups == 1 && depth >= least_shares * LEAST_DEPTH;
-        pays.then_some(saturated(shares))
+        let shares = most_shares(g, self.tile, [block, LEAST_DEPTH], ability.busy_groups / 4)?;
+        let pays = g.depth() as u64 >= least_shares * LEAST_DEPTH;
+        pays.then_some(shares)
     }
 
     /// As tuning calls it: the tile, or a side of it and how many share it.
@@ -144,12 +123,6 @@ impl Packing {
     /// The convolution that kernels see.
     pub(super) fn seen(self, g: &Geometry) -> Geometry {
         in_shares(g, self.shares)
-    }
-
-    /// Outputs of a share.
-    pub(super) fn outputs(self, g: &Geometry) -> u64 {
-        let positions = (g.batch as u64).saturating_mul(g.plane() as u64);
-        positions.saturating_mul(g.filters as u64)
     }
 
     /// Whether a device can run it; of the convolution that kernels see.
@@ -168,7 +141,7 @@ impl Packing {
         };
         let sums = match self.shares {
             1 => 0,
-            shares => self.outputs(g).saturating_mul(u64::from(shares)),
+            shares => sums(g, shares),
         };
         let [_, most_lanes] = FLAG_LANES;
         tiles.all(|tile| tile.is_none_or(can))
@@ -178,27 +151,25 @@ impl Packing {
             && packed.lengths(g, dtype, self).is_some_and(bound)
     }
 
-    /// Whether it takes less time than tiles that gather.
-    pub(in crate::ops::conv) fn pays(self, whole: &Geometry, dtype: DType) -> bool {
+    /// Whether it takes less time than tiles that gather, whose channels may be `shared`.
+    pub(in crate::ops::conv) fn pays(self, g: &Geometry, dtype: DType, shared: bool) -> bool {
         const FILTERS: u64 = 24;
-        const POSITIONS: u64 = 16;
-        // Multiplications that take as long as packing, of all outputs or of each where they are too few to keep a device busy (on
-        // an H200 tiles that gather take 0.08 µs for each then); and times as many as without what fills blocks and tiles.
-        let (least, deep, most) = match dtype {
-            DType::F16 => (1 << 25, 512, 5),
-            DType::BF16 => (1 << 27, 1024, 4),
-            _ => (1 << 28, 1024, 2),
+        // Multiplications that take as long as packing; and times as many as without what fills blocks and tiles.
+        let (least, most) = match dtype {
+            DType::F16 => (1 << 25, 5),
+            DType::BF16 => (1 << 27, 4),
+            _ => (1 << 28, 2),
         };
-        let g = &self.seen(whole);
+        let least = if shared { 2 * least } else { least };
+        let g = &self.seen(g);
         let Some(packed) = Packed::new(g, self.tile, self.fold) else {
             return false;
         };
-        let [filters, depth, positions, groups, of_output] = [
+        let [filters, depth, positions, groups] = [
             g.filters,
             g.depth(),
             g.batch.saturating_mul(g.plane()),
             g.groups,
-            whole.depth(),
         ]
         .map(|n| n as u64);
         let side = u64::from(self.tile.rows);
@@ -206,13 +177,14 @@ impl Packing {
         let filled = filled.saturating_mul(u64::from(self.tile.depth));
         let work = filters.saturating_mul(depth);
         let all = work.saturating_mul(positions).saturating_mul(groups);
-        // f32 of one tap is not multiplied long enough.
-        let few = dtype == DType::F32 && g.taps() == 1;
+        // f32 of one tap is multiplied long enough only if there are many: on an H200 177 µs become 134 for 1,024 channels of
+        // 32 × 14 × 14 and 256 filters.
+        let few = dtype == DType::F32 && g.taps() == 1 && (g.channels < 1024 || all < 1 << 30);
         filters >= FILTERS
             && !few
-            && positions >= POSITIONS
+            && positions.saturating_mul(4) >= side
             && filled <= work.saturating_mul(most)
-            && (all >= least || of_output >= deep)
+            && all >= least
     }
 
     /// Lines that filters of a group are packed in.

@@ -51,6 +51,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     if volume && method != POINTWISE_VEC4 {
                         all.push(write(Writes::Sums));
                     }
+                    if method != Method::Direct {
+                        all.push(write(Writes::Shares));
+                    }
                 }
             }
         }
@@ -71,7 +74,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
         }
         if dtype != DType::F16 {
             let (forward, wide) = (Direction::Forward, Method::Tiled(Tile::WIDE));
-            for writes in [Writes::Flagged, Writes::FlaggedSums] {
+            for writes in [Writes::Flagged, Writes::FlaggedShares] {
                 let flagged = |bias| choice(forward, dtype, wide, false, bias, bias, writes);
                 all.extend([false, true].map(flagged));
             }

@@ -91,24 +91,40 @@ fn matrix_units_are_used_where_they_pay() {
 #[test]
 fn few_tiles_are_shared() {
     let options = Conv2dOptions::default().padding([1, 1]);
-    let shares = |x: [usize; 4], w: [usize; 4], dtype| {
+    let shares = |x: [usize; 4], w: [usize; 4], dtype, ability: &Ability| {
         let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
         let g = options.geometry(&x, &w, None).unwrap();
         let [x, w] = [x, w].map(Layout::contiguous);
-        let name = ways(&g, [&x, &w], dtype, &Ability::LARGE).default.name();
-        let shared = |shares| WayName::new("packed shares", [64, 64, shares]);
-        [2, 4, 8, 16]
-            .into_iter()
-            .find(|&shares| shared(shares).bits() == name.bits())
+        let name = ways(&g, [&x, &w], dtype, ability).default.name();
+        let is = |kind, shares| WayName::new(kind, [64, 64, shares]).bits() == name.bits();
+        let kinds = ["packed shares", "shared"].into_iter();
+        let mut all = kinds.flat_map(|kind| [2, 4, 8, 16].map(|shares| (kind, shares)));
+        all.find(|&(kind, shares)| is(kind, shares))
     };
-    let w = [512, 512, 3, 3];
-    for dtype in [DType::F32, DType::F16, DType::BF16] {
-        assert_eq!(shares([1, 512, 14, 14], w, dtype), Some(8));
-        assert_eq!(shares([1, 256, 28, 28], [256, 256, 3, 3], dtype), Some(4));
+    let (large, w) = (&Ability::LARGE, [512, 512, 3, 3]);
+    let [f32, f16, bf16] = [DType::F32, DType::F16, DType::BF16];
+    for dtype in [f16, bf16] {
+        let packed = |x, w| shares(x, w, dtype, large);
+        assert_eq!(packed([1, 512, 14, 14], w), Some(("packed shares", 8)));
+        assert_eq!(
+            packed([1, 256, 28, 28], [256, 256, 3, 3]),
+            Some(("packed shares", 4))
+        );
         // Enough tiles; and channels that are no two shares of whole blocks.
-        assert_eq!(shares([32, 512, 14, 14], w, dtype), None);
-        assert_eq!(shares([1, 520, 14, 14], [512, 520, 3, 3], dtype), None);
+        assert_eq!(packed([32, 512, 14, 14], w), None);
+        assert_eq!(packed([1, 520, 14, 14], [512, 520, 3, 3]), None);
     }
+    let gathered = |x, w| shares(x, w, f32, large);
+    assert_eq!(gathered([1, 512, 14, 14], w), Some(("shared", 8)));
+    assert_eq!(gathered([1, 512, 1, 1], w), Some(("shared", 16)));
+    assert_eq!(gathered([8, 512, 7, 7], w), Some(("packed shares", 4)));
+    let some = ([1, 64, 28, 28], [64, 64, 3, 3]);
+    assert_eq!(gathered(some.0, some.1), Some(("shared", 4)));
+    assert_eq!(shares(some.0, some.1, bf16, large), Some(("shared", 4)));
+    // Few products, an odd number of channels, and a device that is not large.
+    assert_eq!(gathered([1, 32, 28, 28], [64, 32, 3, 3]), None);
+    assert_eq!(gathered([1, 63, 28, 28], [64, 63, 3, 3]), None);
+    assert_eq!(shares(some.0, some.1, f32, &Ability::WEBGPU), None);
 }
 
 #[test]
