@@ -6,7 +6,7 @@
 //! Invariant: padding is zeros and is never read from memory. Whether an infinite weight over padding gives NaN
 //! (inf · 0) is not promised: the tiled kernel multiplies, the direct one skips.
 
-use ziggurat_core::DType;
+use ziggurat_core::{DType, Layout};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
@@ -33,6 +33,7 @@ mod parts;
 mod plan;
 mod rows;
 mod shares;
+mod subpixel;
 
 use geometry::{Direction, Geometry};
 pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
@@ -52,7 +53,27 @@ struct Images<'a> {
     bias: Option<&'a View>,
 }
 
+/// What kernels know of the operands: their dtype, and how they lie.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    dtype: DType,
+    x: &'a Layout,
+    w: &'a Layout,
+    /// From one element of the bias to the next, if there is one.
+    bias_step: Option<u32>,
+}
+
 impl<'a> Images<'a> {
+    fn seen(self) -> Seen<'a> {
+        let step = |bias: &View| bias.layout.strides().first().map_or(0, |&step| wrap(step));
+        Seen {
+            dtype: self.x.dtype,
+            x: &self.x.layout,
+            w: &self.w.layout,
+            bias_step: self.bias.map(step),
+        }
+    }
+
     fn of(op: &'static str, ends: &Ends<'a>) -> Result<Self, KernelError> {
         let Operand::Memory(x) = ends.a else {
             return Err(only_memory(op));
@@ -220,21 +241,40 @@ impl Executor {
     }
 }
 
-fn steps(p: &mut Planner<'_>, whole: &Geometry) -> Result<(), KernelError> {
-    let (exec, ends) = (p.exec, p.ends);
-    let Images { x, w, bias } = Images::of(p.op, ends)?;
-    let ability = exec.ability();
-    let all = |ability: &Ability| ways(whole, [&x.layout, &w.layout], x.dtype, ability);
-    let class = || plan::class(whole, &x.layout, x.dtype, bias.is_some());
-    let mut method = p.way(class, |ability| all(ability).default, all);
+/// Adds the dispatches of a convolution, in the way that was chosen.
+fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
+    let images = Images::of(p.op, p.ends)?;
+    let seen = images.seen();
+    let all = |ability: &Ability| ways(g, seen, ability);
+    let class = || plan::class(g, seen.x, seen.dtype, images.bias.is_some());
+    let method = p.way(class, |ability| all(ability).default, all);
+    if method == Method::SubPixel {
+        return subpixel::steps(p, g, seen);
+    }
+    steps_of(p, g, seen, method)
+}
+
+/// Adds the dispatches of a method.
+fn steps_of(
+    p: &mut Planner<'_>,
+    whole: &Geometry,
+    seen: Seen<'_>,
+    mut method: Method,
+) -> Result<(), KernelError> {
     match method {
         Method::Packed(_) | Method::Planes(_) if !MATRIX_UNITS => {
             return Err(no_matrix_units(p.op));
         }
-        Method::Packed(packing) => return packed::steps(p, whole, packing),
-        Method::Planes(planes) => return packed::planes::steps(p, whole, planes),
+        Method::Packed(packing) => return packed::steps(p, whole, packing, seen),
+        Method::Planes(planes) => return packed::planes::steps(p, whole, planes, seen),
         _ => {}
     }
+    let Seen {
+        dtype,
+        x,
+        w,
+        bias_step,
+    } = seen;
     let shares = match method {
         Method::Shared(shared) => shared.shares,
         _ => 1,
@@ -245,35 +285,33 @@ fn steps(p: &mut Planner<'_>, whole: &Geometry) -> Result<(), KernelError> {
     let g = &in_shares(whole, shares);
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
-    let parts = parts(extents, ability.loop_budget, |len| {
+    let parts = parts(extents, p.exec.ability().loop_budget, |len| {
         iterations(g, method, len)
     });
     let cut = parts.len() > 1;
     if cut && let Method::Pointwise { vec4, .. } = &mut method {
         *vec4 = false;
     }
-    let outputs = ends.out.len() as u64;
+    let outputs = (g.batch as u64 * g.plane() as u64) * (whole.groups as u64 * g.filters as u64);
     let (image, filters, bound_bias) = (p.first()?, p.other(0)?, p.other(1)?);
     let write = match (cut, shares) {
         (false, 1) => p.out()?,
-        (true, 1) => p.partials(x.dtype.compute(), outputs, 1)?,
+        (true, 1) => p.partials(dtype.compute(), outputs, 1)?,
         _ => shares::scratch(p, g, shares)?,
     };
     let mut params = ConvParams {
         x_offset: image.offset,
         w_offset: filters.map_or(0, |bound| bound.offset),
         bias_offset: bound_bias.map_or(0, |bound| bound.offset),
-        bias_step: bias
-            .and_then(|bias| bias.layout.strides().first())
-            .map_or(0, |&step| wrap(step)),
+        bias_step: bias_step.unwrap_or(0),
         out_offset: write.offset,
-        ..params(g, &x.layout, &w.layout)
+        ..params(g, x, w)
     };
     if shares > 1 {
-        params.w_group = shares::w_share(g, &w.layout);
+        params.w_group = shares::w_share(g, w);
     }
     if let Method::Pointwise { .. } = method {
-        params.x_steps[2] = plane_step(g, &x.layout).map_or(0, wrap);
+        params.x_steps[2] = plane_step(g, x).map_or(0, wrap);
     }
     // A tile's batch is the group, and for a pointwise kernel the image too.
     let (columns, batches) = match method {
@@ -291,23 +329,23 @@ fn steps(p: &mut Planner<'_>, whole: &Geometry) -> Result<(), KernelError> {
         let per_group = (g.filters as u64).max(1);
         Grid::elements(outputs / per_group * (g.filters as u64).div_ceil(4), 1)
     };
-    let dense_rows = g.direction == Direction::Forward && w.layout.is_contiguous();
+    let dense_rows = g.direction == Direction::Forward && w.is_contiguous();
     let bindings = [Some(image), filters, Some(write), bound_bias];
     let choice = |dense_rows, writes| {
         choice(
             g.direction,
-            x.dtype,
+            dtype,
             method,
             g.is_volume(),
             dense_rows,
-            bias.is_some(),
+            bias_step.is_some(),
             writes,
         )
     };
     if shares > 1 {
         let choice = choice(dense_rows, Writes::Shares);
         p.step(choice, bindings.into_iter().flatten(), &params, grid);
-        return shares::add(p, g, (write, shares), (x.dtype, whole.depth()));
+        return shares::add(p, g, (write, shares), (dtype, whole.depth()));
     }
     if !cut {
         let choice = choice(dense_rows, Writes::Results);
@@ -322,7 +360,7 @@ fn steps(p: &mut Planner<'_>, whole: &Geometry) -> Result<(), KernelError> {
     }
     let out = p.out()?;
     let totals = [outputs, g.depth() as u64];
-    add_sums(p, x.dtype, (write.read(), 1), totals, out);
+    add_sums(p, dtype, (write.read(), 1), totals, out);
     Ok(())
 }
 

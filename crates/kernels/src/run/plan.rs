@@ -154,6 +154,15 @@ pub(crate) struct Planner<'a> {
     /// What is planned; `None` for calls within calls that have no [`Call`] of their own.
     pub(crate) call: Option<&'a Call>,
     pub(super) steps: Steps,
+    between: Option<Between>,
+}
+
+/// Memory between steps that stands for operands and the output of some of the steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between {
+    pub(crate) others: [Option<Bound>; 2],
+    /// Instead of the output of the call.
+    pub(crate) out: Option<Bound>,
 }
 
 impl<'a> Planner<'a> {
@@ -169,7 +178,16 @@ impl<'a> Planner<'a> {
             ends,
             call,
             steps: Steps::default(),
+            between: None,
         }
+    }
+
+    /// Plans steps that read and write memory between steps.
+    pub(crate) fn with<T>(&mut self, between: Between, plan: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.between.replace(between);
+        let planned = plan(self);
+        self.between = before;
+        planned
     }
 
     fn bind(&self, place: Place, view: &View, writes: bool) -> Result<Bound, KernelError> {
@@ -199,6 +217,9 @@ impl<'a> Planner<'a> {
 
     /// Binds one of the other operands, if it is there.
     pub(crate) fn other(&self, at: usize) -> Result<Option<Bound>, KernelError> {
+        if let Some(between) = self.between {
+            return Ok(between.others.get(at).copied().flatten());
+        }
         let view = self.ends.others.get(at).copied().flatten();
         view.map(|view| self.bind(Place::Other(at), view, false))
             .transpose()
@@ -215,6 +236,9 @@ impl<'a> Planner<'a> {
     /// Binds the output, if kernels can write it: whole vec4s, and no memory that the call reads. Else memory is bound that
     /// is copied to the output at the end.
     pub(crate) fn out(&mut self) -> Result<Bound, KernelError> {
+        if let Some(out) = self.between.and_then(|between| between.out) {
+            return Ok(out);
+        }
         self.target(Place::Out, self.ends.out, self.ends.also)
     }
 
@@ -337,7 +361,8 @@ impl<'a> Planner<'a> {
         params: &P,
         grid: Grid,
     ) {
-        self.push(choice, bindings, params, grid, true);
+        let is_last = self.between.is_none_or(|between| between.out.is_none());
+        self.push(choice, bindings, params, grid, is_last);
     }
 
     fn push<P: Params>(

@@ -3,6 +3,7 @@
 mod axes;
 mod packed;
 mod packed_errors;
+mod subpixel;
 
 use crate::common;
 use crate::operands;

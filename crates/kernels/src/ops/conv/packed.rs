@@ -12,7 +12,7 @@ mod layout;
 mod packing;
 pub(super) mod planes;
 
-use super::Images;
+use super::Seen;
 use super::geometry::{Direction, Geometry};
 use super::plan::{self, ConvParams, Method, Writes, front};
 use super::shares;
@@ -130,10 +130,16 @@ pub(super) fn steps(
     p: &mut Planner<'_>,
     whole: &Geometry,
     packing: Packing,
+    seen: Seen<'_>,
 ) -> Result<(), KernelError> {
     let g = &packing.seen(whole);
-    let Images { x, w, bias } = Images::of(p.op, p.ends)?;
-    let (op, dtype, tile) = (p.op, x.dtype, packing.tile);
+    let Seen {
+        dtype,
+        x,
+        w,
+        bias_step,
+    } = seen;
+    let (op, tile) = (p.op, packing.tile);
     let split = tile.kind == TileKind::Split;
     let packed = Packed::new(g, tile, packing.fold);
     let lengths = packed.and_then(|packed| packed.lengths(g, dtype, packing));
@@ -144,13 +150,12 @@ pub(super) fn steps(
         ));
     };
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
-    let bias_step = bias.and_then(|bias| bias.layout.strides().first());
     let mut of_all = PackedParams {
         x_offset: image.offset,
         w_offset: filters.offset,
         bias_offset: bound_bias.map_or(0, |bound| bound.offset),
-        bias_step: bias_step.map_or(0, |&step| wrap(step)),
-        ..params(g, &packed, packing, &x.layout, &w.layout)
+        bias_step: bias_step.unwrap_or(0),
+        ..params(g, &packed, packing, x, w)
     };
     if split {
         of_all.n = saturated(packed.positions(g));
@@ -168,7 +173,7 @@ pub(super) fn steps(
     let group = u64::from(PACK_GROUP);
     let groups = |count: u64, invocations: u64| Grid::elements(count * invocations, 1);
     if is_scaled(dtype) {
-        let choice = extremes(volume, dtype, Range::of(g, &x.layout));
+        let choice = extremes(volume, dtype, Range::of(g, x));
         let grid = groups(g.batch as u64 * chunks(g), group);
         p.step(choice, [image, facts], &of_all, grid);
     }
@@ -200,24 +205,23 @@ pub(super) fn steps(
     let operands = [of_filters.read(), of_images.read(), facts.read()];
     if packing.shares == 1 {
         let out = p.out()?;
-        return multiply(p, g, packing, operands, (&of_all, out));
+        return multiply(p, (g, seen), packing, operands, (&of_all, out));
     }
     let sums = shares::scratch(p, g, packing.shares)?;
-    multiply(p, g, packing, operands, (&of_all, sums))?;
+    multiply(p, (g, seen), packing, operands, (&of_all, sums))?;
     shares::add(p, g, (sums, packing.shares), (dtype, whole.depth()))
 }
 
 /// Adds the dispatches that multiply what was packed, into results or into sums of shares.
 fn multiply(
     p: &mut Planner<'_>,
-    g: &Geometry,
+    (g, seen): (&Geometry, Seen<'_>),
     packing: Packing,
     [of_filters, of_images, facts]: [Bound; 3],
     (of_all, out): (&PackedParams, Bound),
 ) -> Result<(), KernelError> {
-    let Images { x, w, bias } = Images::of(p.op, p.ends)?;
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
-    let (dtype, volume) = (x.dtype, g.is_volume());
+    let (dtype, volume, biased) = (seen.dtype, g.is_volume(), seen.bias_step.is_some());
     let count = |tile: Tile, columns: u32| {
         let [rows, cols] = tile.count(g.filters as u64, u64::from(columns));
         let tiles = rows * cols * g.groups as u64;
@@ -231,7 +235,7 @@ fn multiply(
         out_offset: out.offset,
         ..*of_all
     };
-    let choice = product(volume, dtype, packing, bias.is_some());
+    let choice = product(volume, dtype, packing, biased);
     let bindings = [of_filters, of_images, out, facts].into_iter();
     let bindings = bindings.chain(bound_bias);
     add(p, packing, (choice, bindings), (&params, grid));
@@ -251,15 +255,15 @@ fn multiply(
         out_offset: out.offset,
         tiles_m,
         tiles_n,
-        ..plan::params(g, &x.layout, &w.layout)
+        ..plan::params(g, seen.x, seen.w)
     };
-    let dense = w.layout.is_contiguous();
+    let dense = seen.w.is_contiguous();
     let forward = Direction::Forward;
     let writes = match packing.shares {
         1 => Writes::Flagged,
         _ => Writes::FlaggedShares,
     };
-    let choice = plan::choice(forward, dtype, wide, volume, dense, bias.is_some(), writes);
+    let choice = plan::choice(forward, dtype, wide, volume, dense, biased, writes);
     let bindings = [image, filters, out, facts].into_iter();
     let bindings = bindings.chain(bound_bias);
     add(p, packing, (choice, bindings), (&params, grid));

@@ -3,11 +3,13 @@
 
 use ziggurat_core::{DType, Layout};
 
+use super::Seen;
 use super::geometry::{Direction, Geometry};
 use super::packed::planes::Planes;
 use super::packed::{self, Packing};
 use super::rows::Rows;
 use super::shares::Shared;
+use super::subpixel;
 use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::nested;
 use crate::ops::spatial::spatial_strides;
@@ -34,13 +36,17 @@ pub(super) enum Method {
     Rows(Rows),
     /// Tiles whose channels several workgroups share.
     Shared(Shared),
+    /// A convolution of more filters in place of a transposed one.
+    SubPixel,
 }
 
 impl Method {
     /// The tile, if it computes tiles.
     pub(super) const fn tile(self) -> Option<Tile> {
         match self {
-            Self::Direct | Self::Packed(_) | Self::Planes(_) | Self::Rows(_) => None,
+            Self::Direct | Self::Packed(_) | Self::Planes(_) | Self::Rows(_) | Self::SubPixel => {
+                None
+            }
             Self::Shared(shared) => shared.method().tile(),
             Self::Tiled(tile) | Self::Pointwise { tile, .. } => Some(tile),
         }
@@ -69,12 +75,8 @@ const GCD_ITERATIONS: u64 = 50;
 const MIN_PLANE: usize = 64;
 
 /// The ways to compute a convolution on a device.
-pub(super) fn ways(
-    g: &Geometry,
-    [x, w]: [&Layout; 2],
-    dtype: DType,
-    ability: &Ability,
-) -> Ways<Method> {
+pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Method> {
+    let Seen { dtype, x, w, .. } = seen;
     let vec4 = pointwise_vec4(g, x);
     let method = |tile| match vec4 {
         Some(vec4) => Method::Pointwise { tile, vec4 },
@@ -92,7 +94,9 @@ pub(super) fn ways(
     let rows = Rows::new(g, x, ability).map(Method::Rows);
     let shared = Shared::new(g, vec4, ability);
     let sharing = shared.filter(|shared| shared.pays(g, ability));
+    let interleaved = subpixel::fits(g, seen, ability).then_some(Method::SubPixel);
     let default = match (planes.first(), packed.first(), sharing) {
+        _ if interleaved.is_some() && subpixel::pays(g, seen, ability) => Method::SubPixel,
         (Some(&planes), ..) if planes.pays(g) => Method::Planes(planes),
         (_, Some(&packing), _) if packing.pays(g, dtype, sharing.is_some()) => {
             Method::Packed(packing)
@@ -106,7 +110,8 @@ pub(super) fn ways(
     let packed = planes.into_iter().map(Method::Planes).chain(packed);
     let few = rows.into_iter().chain([Method::Direct]);
     let shared = shared.map(Method::Shared);
-    let all = packed.chain(shared).chain(tiles.map(method)).chain(few);
+    let all = packed.chain(interleaved).chain(shared);
+    let all = all.chain(tiles.map(method)).chain(few);
     Ways::new(default, all.filter(|way| *way != default))
 }
 
@@ -120,6 +125,7 @@ impl Named for Method {
             Self::Planes(planes) => planes.tile.name("planes"),
             Self::Rows(_) => WayName::new("rows", [0; 3]),
             Self::Shared(shared) => shared.name(),
+            Self::SubPixel => WayName::new("subpixel", [0; 3]),
         }
     }
 }
@@ -222,7 +228,7 @@ pub(super) fn choice(
         .constant("VOLUME", u32::from(volume))
         .without_zeroed_memory();
     let (name, parts, tile): (_, &[_], _) = match method {
-        Method::Direct => {
+        Method::SubPixel | Method::Direct => {
             return choice
                 .name("direct")
                 .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);

@@ -192,7 +192,7 @@ pub(super) fn run_forward<const N: usize>(
 }
 
 /// The other direction.
-fn run_transposed<const N: usize>(
+pub(super) fn run_transposed<const N: usize>(
     exec: &Executor,
     (x, w, bias): Operands<'_>,
     options: &ConvTransposeOptions<N>,

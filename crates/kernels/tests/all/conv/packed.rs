@@ -3,8 +3,9 @@
 
 use super::*;
 use crate::layer::{Host, layer};
+
 use ziggurat_kernels::device::{DeviceOptions, SoftwareWish};
-use ziggurat_kernels::{Call, FusedOutput, Operands, Sink};
+use ziggurat_kernels::{Call, FusedOutput, Operands, Shape, Sink};
 
 /// The adapter of the tests, and a software device with matrix units.
 pub(super) fn devices() -> [Executor; 2] {
@@ -56,14 +57,25 @@ pub(super) fn ways(
     text: &str,
 ) -> Vec<Executor> {
     let dims = options.output_shape(x.shape(), w.shape(), None).unwrap();
+    ways_of(exec, &options.call(), (x, w), dims.dims(), text)
+}
+
+/// The same for any call of these operands.
+pub(super) fn ways_of(
+    exec: &Executor,
+    call: &Call,
+    (x, w): (&View, &View),
+    dims: &[usize],
+    text: &str,
+) -> Vec<Executor> {
+    let dims = Shape::new(dims).unwrap();
     let out = exec.alloc(&dims, x.dtype).unwrap();
     let operands = || Operands {
         others: [Some(w), None, None, None, None],
         ..Operands::one(x)
     };
-    let call: Call = options.call();
     let listing = |exec: &Executor| {
-        let plan = exec.plan(&call, &operands(), Sink::new(&out)).unwrap();
+        let plan = exec.plan(call, &operands(), Sink::new(&out)).unwrap();
         plan.listing().to_string()
     };
     // Behind the last way comes the default again.

@@ -3,7 +3,7 @@
 use ziggurat_core::{DType, Layout, sort_few_by_key};
 use ziggurat_pipeline::Grid;
 
-use super::super::Images;
+use super::super::Seen;
 use super::super::geometry::Geometry;
 use super::super::plan::plane_step;
 use super::kernels::base;
@@ -155,10 +155,12 @@ pub(in crate::ops::conv) fn steps(
     p: &mut Planner<'_>,
     g: &Geometry,
     planes: Planes,
+    seen: Seen<'_>,
 ) -> Result<(), KernelError> {
-    let Images { x, w, bias } = Images::of(p.op, p.ends)?;
+    let Seen {
+        x, w, bias_step, ..
+    } = seen;
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
-    let bias_step = bias.and_then(|bias| bias.layout.strides().first());
     let out = p.out()?;
     let n = |value: usize| saturated(value as u64);
     let [rows, cols] = planes.tile.count(g.filters as u64, g.plane() as u64);
@@ -172,12 +174,12 @@ pub(in crate::ops::conv) fn steps(
         x_offset: image.offset,
         w_offset: filters.offset,
         bias_offset: bound_bias.map_or(0, |bound| bound.offset),
-        bias_step: bias_step.map_or(0, |&step| wrap(step)),
+        bias_step: bias_step.unwrap_or(0),
         out_offset: out.offset,
-        x_batch: wrap(front(&x.layout).0),
-        x_channel: wrap(front(&x.layout).1),
-        w_filter: wrap(front(&w.layout).0),
-        x_steps: [0, 0, plane_step(g, &x.layout).map_or(0, wrap), 0],
+        x_batch: wrap(front(x).0),
+        x_channel: wrap(front(x).1),
+        w_filter: wrap(front(w).0),
+        x_steps: [0, 0, plane_step(g, x).map_or(0, wrap), 0],
         ..PackedParams::default()
     };
     let tiles = [rows, cols]
@@ -186,7 +188,7 @@ pub(in crate::ops::conv) fn steps(
     let invocations = u64::from(planes.tile.invocations());
     let grid = Grid::elements(tiles.saturating_mul(invocations), 1);
     let bindings = [image, filters, out].into_iter().chain(bound_bias);
-    let choice = planes.choice(g.is_volume(), bias.is_some());
+    let choice = planes.choice(g.is_volume(), bias_step.is_some());
     p.last(choice, bindings, &params, grid);
     Ok(())
 }

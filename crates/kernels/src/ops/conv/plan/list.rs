@@ -6,6 +6,7 @@ use super::super::fold;
 use super::super::geometry::Direction;
 use super::super::packed::{self, PackedParams};
 use super::super::rows::Rows;
+use super::super::subpixel;
 use super::{ConvParams, Method, Writes, choice};
 use crate::ops::tile::Tile;
 use crate::source::candidate::Candidate;
@@ -94,6 +95,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
     all.into_iter()
         .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
         .chain(packed::variants())
+        .chain(subpixel::variants())
         .collect()
 }
 
@@ -135,6 +137,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, &'static [ParamField]
         all.push((dtype, choice, ConvParams::FIELDS, 4));
     }
     let packed = packed::writing_fused().into_iter();
+    all.extend(subpixel::writing_fused());
     all.extend(packed.map(|(dtype, choice, own)| (dtype, choice, PackedParams::FIELDS, own)));
     all
 }

@@ -6,6 +6,15 @@ use super::list::{POINTWISE, POINTWISE_VEC4};
 use super::*;
 use ziggurat_core::Shape;
 
+fn seen<'a>(x: &'a Layout, w: &'a Layout, dtype: DType) -> Seen<'a> {
+    Seen {
+        dtype,
+        x,
+        w,
+        bias_step: None,
+    }
+}
+
 fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
     let options = Conv2dOptions {
         groups,
@@ -19,7 +28,7 @@ fn method(x: [usize; 4], w: [usize; 4], groups: usize, most: u32) -> Method {
         ..Ability::WEBGPU
     };
     let [x, w] = [x, w].map(|dims| Layout::contiguous(Shape::new(dims).unwrap()));
-    ways(&g, [&x, &w], DType::F32, &ability).default
+    ways(&g, seen(&x, &w, DType::F32), &ability).default
 }
 
 #[test]
@@ -53,7 +62,7 @@ fn matrix_units_are_used_where_they_pay() {
         let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
         let g = options.geometry(&x, &w, None).unwrap();
         let [x, w] = [x, w].map(Layout::contiguous);
-        let name = ways(&g, [&x, &w], dtype, ability).default.name();
+        let name = ways(&g, seen(&x, &w, dtype), ability).default.name();
         let [large, deep, small] = [
             Tile::COOPERATIVE,
             Tile::COOPERATIVE_64,
@@ -95,7 +104,7 @@ fn few_tiles_are_shared() {
         let [x, w] = [x, w].map(|dims| Shape::new(dims).unwrap());
         let g = options.geometry(&x, &w, None).unwrap();
         let [x, w] = [x, w].map(Layout::contiguous);
-        let name = ways(&g, [&x, &w], dtype, ability).default.name();
+        let name = ways(&g, seen(&x, &w, dtype), ability).default.name();
         let is = |kind, shares| WayName::new(kind, [64, 64, shares]).bits() == name.bits();
         let kinds = ["packed shares", "shared"].into_iter();
         let mut all = kinds.flat_map(|kind| [2, 4, 8, 16].map(|shares| (kind, shares)));
@@ -150,7 +159,7 @@ fn kernels_of_one_element_read_images_as_they_lie_on_matrix_units() {
     let find = |x: &Layout, w: [usize; 4], dtype| {
         let w = Layout::contiguous(Shape::new(w).unwrap());
         let g = options.geometry(x.shape(), w.shape(), None).unwrap();
-        ways(&g, [x, &w], dtype, &Ability::LARGE).default
+        ways(&g, seen(x, &w, dtype), &Ability::LARGE).default
     };
     let image = |dims: [usize; 4]| Layout::contiguous(Shape::new(dims).unwrap());
     let is_planes = |method| matches!(method, Method::Planes(_));
@@ -181,7 +190,7 @@ fn transposed_rows_of_a_plane_take_the_general_kernel() {
     let w = Layout::contiguous(Shape::new([32, 16, 1, 1]).unwrap());
     let g = options.geometry(layout.shape(), w.shape(), None).unwrap();
     assert_eq!(
-        ways(&g, [&layout, &w], DType::F32, &Ability::WEBGPU).default,
+        ways(&g, seen(&layout, &w, DType::F32), &Ability::WEBGPU).default,
         Method::Tiled(Tile::DEFAULT)
     );
 }

@@ -1,0 +1,223 @@
+//! Transposed convolutions as convolutions of more filters, whose results are interleaved.
+
+use super::axes::run_transposed;
+use super::packed::{devices, ways_of};
+use super::*;
+use crate::layer::{Host, layer};
+use ziggurat_kernels::{ConvTranspose2dOptions, ConvTransposeOptions, FusedOutput, Sink};
+
+const FILTERS: &str = "fn element(i: u32) -> acc";
+
+/// A transposed convolution over two axes.
+#[derive(Clone, Copy)]
+struct Case {
+    x: [usize; 4],
+    /// Filters of a group, and extents of the kernel.
+    w: [usize; 3],
+    options: ConvTranspose2dOptions,
+}
+
+impl Case {
+    fn new(
+        x: [usize; 4],
+        w: [usize; 3],
+        change: impl FnOnce(ConvTranspose2dOptions) -> ConvTranspose2dOptions,
+    ) -> Self {
+        let options = change(ConvTranspose2dOptions::default());
+        Self { x, w, options }
+    }
+
+    fn filters(&self) -> [usize; 4] {
+        [self.x[1], self.w[0], self.w[1], self.w[2]]
+    }
+
+    /// Extents of an output.
+    fn size(&self) -> [usize; 2] {
+        let o = &self.options;
+        [0, 1].map(|axis| {
+            let whole = (self.x[2 + axis] - 1) * o.stride[axis]
+                + (self.w[1 + axis] - 1) * o.dilation[axis]
+                + 1
+                + o.output_padding[axis];
+            whole - o.padding_begin[axis] - o.padding_end[axis]
+        })
+    }
+
+    fn all_filters(&self) -> usize {
+        self.w[0] * self.options.groups
+    }
+
+    fn ways(&self, exec: &Executor, x: &View, w: &View) -> Vec<Executor> {
+        let [height, width] = self.size();
+        let out = [self.x[0], self.all_filters(), height, width];
+        ways_of(exec, &self.options.call(), (x, w), &out, FILTERS)
+    }
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        Case::new([2, 3, 4, 5], [5, 4, 4], |o| {
+            o.stride([2, 2]).padding([1, 1])
+        }),
+        Case::new([1, 6, 3, 4], [4, 3, 3], |o| {
+            o.stride([2, 2]).padding([1, 1]).output_padding([1, 1])
+        }),
+        Case::new([1, 4, 5, 2], [3, 2, 2], |o| o.stride([2, 2])),
+        // Strides longer than the kernel, groups, and unlike axes.
+        Case::new([2, 4, 3, 3], [3, 2, 5], |o| {
+            o.stride([3, 2]).groups(2).output_padding([2, 0])
+        }),
+        Case::new([1, 3, 4, 6], [2, 1, 1], |o| o.stride([2, 3])),
+        // A dilation along an axis that has no stride.
+        Case::new([1, 5, 6, 5], [4, 3, 3], |o| {
+            o.stride([1, 2]).dilation([2, 1]).padding([3, 2])
+        }),
+        Case::new([2, 7, 5, 6], [6, 3, 2], |o| o.padding([2, 0])),
+        Case {
+            options: ConvTranspose2dOptions {
+                stride: [2, 2],
+                padding_begin: [3, 0],
+                padding_end: [0, 4],
+                ..ConvTranspose2dOptions::default()
+            },
+            ..Case::new([1, 4, 4, 5], [3, 5, 4], |o| o)
+        },
+    ]
+}
+
+#[test]
+fn phases_give_the_sums_in_any_arrangement() {
+    let mut rng = Random(71);
+    for exec in devices() {
+        for case in cases() {
+            for dtype in FLOATS {
+                for (i, arrangement) in Arrangement::ALL.into_iter().enumerate() {
+                    let x = random(&exec, dtype, &case.x, arrangement, &mut rng);
+                    let w = random(&exec, dtype, &case.filters(), arrangement, &mut rng);
+                    let bias = random(&exec, dtype, &[case.all_filters()], arrangement, &mut rng);
+                    let all = case.ways(&exec, &x.view, &w.view);
+                    assert_eq!(all.len(), 1, "{:?} {:?}", case.x, case.w);
+                    let operands = (&x, &w, (i % 2 == 0).then_some(&bias));
+                    run_transposed(&all[0], operands, &case.options, case.size(), i);
+                }
+            }
+        }
+    }
+}
+
+/// Of much work they are the default, and matrix units multiply where there are some.
+#[test]
+fn much_work_is_done_by_phases() {
+    let mut rng = Random(72);
+    let case = Case::new([2, 128, 16, 16], [32, 4, 4], |o| {
+        o.stride([2, 2]).padding([1, 1])
+    });
+    for (exec, units) in devices().into_iter().zip([false, true]) {
+        let dense = Arrangement::Contiguous;
+        let x = random(&exec, DType::F16, &case.x, dense, &mut rng);
+        let w = random(&exec, DType::F16, &case.filters(), dense, &mut rng);
+        let bias = random(&exec, DType::F16, &[32], dense, &mut rng);
+        let [height, width] = case.size();
+        let (call, out) = (case.options.call(), [2, 32, height, width]);
+        let packed = ways_of(&exec, &call, (&x.view, &w.view), &out, "fn pixels_to");
+        assert!(packed.len() == 1 || (packed.is_empty() && !units));
+        let default = case.ways(&exec, &x.view, &w.view).swap_remove(0);
+        run_transposed(
+            &default,
+            (&x, &w, Some(&bias)),
+            &case.options,
+            case.size(),
+            0,
+        );
+    }
+}
+
+/// A dilation and a stride along one axis, and more padding than a kernel reaches, are left to the other kernels.
+#[test]
+fn what_has_no_phases_takes_another_kernel() {
+    let mut rng = Random(73);
+    let exec = common::executor();
+    for case in [
+        Case::new([1, 3, 4, 4], [2, 3, 3], |o| {
+            o.stride([2, 1]).dilation([3, 1])
+        }),
+        Case::new([1, 3, 6, 4], [2, 2, 2], |o| {
+            o.stride([2, 2]).padding([3, 0])
+        }),
+    ] {
+        let dense = Arrangement::Contiguous;
+        let x = random(&exec, DType::F32, &case.x, dense, &mut rng);
+        let w = random(&exec, DType::F32, &case.filters(), dense, &mut rng);
+        assert!(case.ways(&exec, &x.view, &w.view).is_empty());
+        run_transposed(&exec, (&x, &w, None), &case.options, case.size(), 0);
+    }
+}
+
+/// Three axes, with a stride along each.
+#[test]
+fn volumes_have_phases() {
+    let mut rng = Random(74);
+    let options = ConvTransposeOptions::<3> {
+        stride: [2, 1, 2],
+        padding_begin: [1, 0, 1],
+        padding_end: [0, 1, 1],
+        ..ConvTransposeOptions::default()
+    };
+    for exec in devices() {
+        for (dtype, kernel, size) in [
+            (DType::F32, [3, 2, 4], [6, 4, 8]),
+            (DType::F16, [3, 2, 3], [6, 4, 7]),
+        ] {
+            let dense = Arrangement::Contiguous;
+            let x = random(&exec, dtype, &[2, 4, 3, 4, 4], dense, &mut rng);
+            let [depth, height, width] = kernel;
+            let w = random(&exec, dtype, &[4, 5, depth, height, width], dense, &mut rng);
+            let out = [2, 5, size[0], size[1], size[2]];
+            let all = ways_of(&exec, &options.call(), (&x.view, &w.view), &out, FILTERS);
+            assert_eq!(all.len(), 1);
+            run_transposed(&all[0], (&x, &w, None), &options, size, 0);
+        }
+    }
+}
+
+#[test]
+fn expressions_are_written_where_phases_are_interleaved() {
+    let mut rng = Random(75);
+    let exec = common::executor();
+    for case in [
+        Case::new([2, 3, 4, 6], [5, 4, 4], |o| {
+            o.stride([2, 2]).padding([1, 1])
+        }),
+        Case::new([1, 3, 4, 5], [4, 3, 3], |o| o.stride([2, 2])),
+        Case::new([1, 3, 4, 4], [4, 3, 3], |o| o.padding([1, 1])),
+    ] {
+        for (dtype, to) in FLOATS.into_iter().zip([DType::F16, DType::F16, DType::F32]) {
+            let mut any =
+                |dims: &[usize]| random(&exec, dtype, dims, Arrangement::Contiguous, &mut rng).view;
+            let [height, width] = case.size();
+            let dims = [case.x[0], case.w[0], height, width];
+            let (x, w, bias) = (any(&case.x), any(&case.filters()), any(&[case.w[0]]));
+            let (scale, residual) = (any(&[case.w[0], 1, 1]), any(&dims));
+            let all = case.ways(&exec, &x, &w);
+            let [exec] = &all[..] else { panic!("one way") };
+            for bias in [None, Some(&bias)] {
+                let fused = |value: &FusedOutput<'_>, out: &View| {
+                    let sink = Sink::new(out).through(value);
+                    exec.conv_transpose(&x, &w, bias, &case.options, sink)
+                };
+                let host = Host {
+                    dtype,
+                    dims: &dims,
+                    fused: &fused,
+                    plain: &|out| exec.conv_transpose(&x, &w, bias, &case.options, out),
+                };
+                for further in [false, true] {
+                    let values = layer(exec, &host, (&scale, &residual), to, further);
+                    for (i, [fused, stored]) in values.iter().enumerate() {
+                        assert!(fused == stored, "{dtype} to {to}: {dims:?} value {i}");
+                    }
+                }
+            }
+        }
+    }
+}
