@@ -4,10 +4,20 @@
 // Requires: image, write.
 // Accuracy: exact.
 
-// Where the elements of a row of outputs are: the first phase of it along the width.
-fn element(first: u32, x: u32) -> acc {
+// The phase of an output of a row, and which element of that it is.
+fn place(x: u32) -> vec2<u32> {
     let at = x + params.cut.z;
-    return image(first + at % params.stride.z * params.plane + at / params.stride.z);
+    return vec2<u32>(at % params.stride.z, at / params.stride.z);
+}
+
+// Those of the next output.
+fn behind(at: vec2<u32>) -> vec2<u32> {
+    return select(vec2<u32>(at.x + 1u, at.y), vec2<u32>(0u, at.y + 1u), at.x + 1u == params.stride.z);
+}
+
+// An output of the row whose first phase begins there.
+fn element(first: u32, at: vec2<u32>) -> acc {
+    return image(first + at.x * params.plane + at.y);
 }
 
 @compute @workgroup_size(WG)
@@ -28,7 +38,7 @@ fn main(
     if plane < params.planes {
         let phase = (z % params.stride.x * params.stride.y + y % params.stride.y) * params.stride.z;
         let line = z / params.stride.x * params.extent.y + y / params.stride.y;
-        let first = params.x_offset + (plane * params.phases + phase) * params.plane + line * params.extent.z;
+        let first = (plane * params.phases + phase) * params.plane + line * params.extent.z;
         write(i, first, i % params.result.z);
     }
 }

@@ -7,17 +7,17 @@ struct Params {
     // Of a group: filters, and channels.
     filters: u32,
     channels: u32,
-    // Outputs between two inputs, each with filters of its own.
+    // Filters of all groups, and elements of one of each phase: a multiple of four.
+    rows: u32,
+    row: u32,
+    // Outputs between two inputs, each with filters of its own, and taps of these.
     phases: u32,
-    // Taps of each of those.
     taps: u32,
-    // Elements of the filters, and of the bias.
-    weights: u32,
+    // Elements of the bias.
     biases: u32,
     // Planes of the result, and elements of one of a phase.
     planes: u32,
     plane: u32,
-    x_offset: u32,
     w_offset: u32,
     bias_offset: u32,
     bias_step: u32,

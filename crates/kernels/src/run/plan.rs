@@ -11,7 +11,6 @@ use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 use crate::fused::Operand;
-use crate::fused::ends::{Generated, OwnParams};
 use crate::run::call::Call;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
@@ -20,7 +19,11 @@ use crate::run::launch::{MAX_INDEX, Window, check_output};
 use crate::run::view::View;
 use crate::source::choice::KernelChoice;
 use crate::source::list::List;
-use crate::source::params::{ParamField, Params};
+use crate::source::params::Params;
+
+mod step;
+
+pub(super) use step::Step;
 
 /// The memory that a binding is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,22 +65,6 @@ impl Bound {
         self.binding.writes = false;
         self
     }
-}
-
-/// The most 32-bit words of a kernel's own parameters.
-const MAX_WORDS: usize = 64;
-
-/// One dispatch.
-#[derive(Debug)]
-pub(super) struct Step {
-    pub(super) choice: KernelChoice,
-    pub(super) bindings: List<Binding, 6>,
-    words: [u32; MAX_WORDS],
-    len: usize,
-    fields: &'static [ParamField],
-    pub(super) grid: Grid,
-    /// Whether it writes through the sink's expression, if there is one.
-    is_last: bool,
 }
 
 /// Dispatches, the memory between them, and copies from that to outputs.
@@ -373,44 +360,9 @@ impl<'a> Planner<'a> {
         grid: Grid,
         is_last: bool,
     ) {
-        const { assert!(size_of::<P>() <= 4 * MAX_WORDS) };
         let mut list = List::new();
         list.extend(bindings.into_iter().map(|bound| bound.binding));
-        let own: &[u32] = bytemuck::cast_slice(std::slice::from_ref(params));
-        let mut words = [0; MAX_WORDS];
-        for (slot, word) in words.iter_mut().zip(own) {
-            *slot = *word;
-        }
-        self.steps.steps.push(Step {
-            choice,
-            bindings: list,
-            words,
-            len: own.len(),
-            fields: P::FIELDS,
-            grid,
-            is_last,
-        });
-    }
-}
-
-impl Step {
-    pub(super) fn own(&self) -> OwnParams<'_> {
-        OwnParams {
-            words: self.words.get(..self.len).unwrap_or(&self.words),
-            fields: self.fields,
-        }
-    }
-
-    /// What is generated of its kernel.
-    pub(super) fn generated<'a>(&self, ends: &Ends<'a>) -> Generated<'a> {
-        let mut bindings = self.bindings.iter();
-        let reads_first = bindings.any(|binding| binding.place == Place::First);
-        Generated {
-            reads: match ends.a {
-                Operand::Fused(prologue) if reads_first => Some(prologue),
-                _ => None,
-            },
-            writes: ends.epilogue.filter(|_| self.is_last),
-        }
+        let step = Step::new((choice, grid), list, params, is_last);
+        self.steps.steps.push(step);
     }
 }

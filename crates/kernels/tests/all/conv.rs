@@ -3,6 +3,7 @@
 mod axes;
 mod packed;
 mod packed_errors;
+mod shares;
 mod subpixel;
 
 use crate::common;

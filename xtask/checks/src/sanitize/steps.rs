@@ -54,6 +54,7 @@ const FORMS: &[&str] = &[
     "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
     "conv::axes::kernels_of_one_element_agree",
     "conv::axes::every_way_gives",
+    "conv::shares::planes_and_volumes",
     "edges::the_probe_of_numerics",
     "elementwise::operands_of_one_element",
     "index::scatters_write",
@@ -91,6 +92,10 @@ const LONG: &[&str] = &[
     "conv::packed::expressions_are_written_by_every",
     "conv::packed::few_channels_are_read_by_rows",
     "conv::packed::operands_are_packed",
+    "conv::packed::channels_of_few_tiles_are_shared",
+    "conv::subpixel::phases_give",
+    "conv::subpixel::expressions_are_written",
+    "conv::subpixel::volumes_have",
 ];
 
 /// Unit tests that run what is chosen on larger devices, or for larger operands.

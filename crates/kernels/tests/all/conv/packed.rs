@@ -89,7 +89,7 @@ pub(super) fn ways_of(
 
 pub(super) const PACKED: &str = "fn pixels_to";
 const VECTORS: &str = "unpack(a[(from_pixel.first";
-const SHARES: &str = "let of_filter = bias(";
+pub(super) const SHARES: &str = "let of_filter = bias(";
 const PLANES: &str = "return Origin(params.w_offset";
 const ROWS: &str = "fn emit_row";
 

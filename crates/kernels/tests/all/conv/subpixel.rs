@@ -6,7 +6,7 @@ use super::*;
 use crate::layer::{Host, layer};
 use ziggurat_kernels::{ConvTranspose2dOptions, ConvTransposeOptions, FusedOutput, Sink};
 
-const FILTERS: &str = "fn element(i: u32) -> acc";
+const FILTERS: &str = "fn steps_to(at: vec3<u32>) -> u32";
 
 /// A transposed convolution over two axes.
 #[derive(Clone, Copy)]

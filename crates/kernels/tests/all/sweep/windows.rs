@@ -32,8 +32,9 @@ pub(crate) fn cases() -> Vec<Case> {
         conv_case::<2>("conv2d", 2, 2),
         conv_case::<3>("conv3d", 1, 5),
         pointwise(),
-        transposed::<2>("conv_transpose2d"),
-        transposed::<3>("conv_transpose3d"),
+        transposed::<2>("conv_transpose2d", 0),
+        transposed::<2>("conv_transpose2d", 1).form("phases"),
+        transposed::<3>("conv_transpose3d", 0),
         fold(),
     ];
     all.extend(pools::<1>());
@@ -147,9 +148,11 @@ fn pointwise() -> Case {
         })
 }
 
-fn transposed<const N: usize>(op: &'static str) -> Case {
+/// Taps that are looked for, and as the second way phases that are interleaved.
+fn transposed<const N: usize>(op: &'static str, way: u8) -> Case {
     let options = ConvTransposeOptions::<N> {
-        stride: but_last(1, 2),
+        // Which also tells one way from the other.
+        stride: but_last(1, 2 + usize::from(way)),
         output_padding: but_last(0, 1),
         ..ConvTransposeOptions::default()
     };
@@ -166,7 +169,10 @@ fn transposed<const N: usize>(op: &'static str) -> Case {
         .reads(any())
         .extents(extents)
         .up_to(3000)
-        .call(move |exec, a, out| exec.conv_transpose(&a[0], &a[1], None, &options, &out[0]))
+        .call(move |exec, a, out| {
+            let exec = exec.in_way(way);
+            exec.conv_transpose(&a[0], &a[1], None, &options, &out[0])
+        })
         .gives(move |g| {
             let (x, w) = (
                 (&g.values[0][..], &g.dims[0][..]),
