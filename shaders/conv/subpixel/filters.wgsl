@@ -1,4 +1,4 @@
-// Computes: the filters of the convolution that takes the place of a transposed one: [group, filter, phase, channel, tap], each filled up with zeros to a multiple of four, and its bias behind them. Phase r of an axis has taps r, r + stride, .. in reverse order; where there is no such tap, 0.
+// Computes: the filters of the convolution that takes the place of a transposed one: [group, filter, phase, channel, tap], each filled up with zeros to a multiple of four, and its bias behind them. Phase r of an axis has taps r, r + stride, .. in reverse order.
 // Bindings: params, b = w, out, bias.
 // Grid: one invocation for four neighbours of all phases of a filter, and for four elements of the bias, folded.
 // Requires: filter_tap, bias, store4.
@@ -6,33 +6,32 @@
 
 @group(0) @binding(3) var<storage, read_write> out: array<cell>;
 
-// Where an element of the first phase is: its tap, and how far it lies from the first of the filter.
+// How far an element of the first phase lies from the first of the filter, and whether there is one.
 struct Place {
-    at: vec3<u32>,
     from_first: u32,
+    there: bool,
 }
 
 fn place(e: u32) -> Place {
     let channel = e / params.taps;
     if channel >= params.channels {
-        return Place(params.kernel.xyz, 0u);
+        return Place(0u, false);
     }
     let tap = e % params.taps;
     let area = params.window.y * params.window.z;
     let back = params.window.xyz - vec3<u32>(1u) - vec3<u32>(tap / area, tap % area / params.window.z, tap % params.window.z);
-    let at = back * params.stride.xyz;
-    return Place(at, channel * params.w_channel + steps_to(at));
+    return Place(channel * params.w_channel + steps_to(back * params.stride.xyz), true);
 }
 
 fn steps_to(at: vec3<u32>) -> u32 {
     return at.x * params.w_steps.x + at.y * params.w_steps.y + at.z * params.w_steps.z;
 }
 
-fn element(place: Place, filter_at: u32, phase: vec3<u32>) -> acc {
-    if any(place.at + phase >= params.kernel.xyz) {
+fn element(place: Place, from_phase: u32) -> acc {
+    if !place.there {
         return acc();
     }
-    return filter_tap(filter_at + place.from_first + steps_to(phase));
+    return filter_tap(from_phase + place.from_first);
 }
 
 // An element of the bias; every phase has it.
@@ -62,11 +61,12 @@ fn main(
         let place_3 = place(e + 3u);
         var phase = vec3<u32>();
         for (var i = 0u; i < params.phases; i++) {
+            let from_phase = filter_at + steps_to(phase);
             let v = vec4<acc>(
-                element(place_0, filter_at, phase),
-                element(place_1, filter_at, phase),
-                element(place_2, filter_at, phase),
-                element(place_3, filter_at, phase),
+                element(place_0, from_phase),
+                element(place_1, from_phase),
+                element(place_2, from_phase),
+                element(place_3, from_phase),
             );
             store4((filter_index * params.phases + i) * params.row + e, vec4<out_elem>(v));
             phase.z += 1u;

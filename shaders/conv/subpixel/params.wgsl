@@ -25,7 +25,6 @@ struct Params {
     w_group: u32,
     w_filter: u32,
     w_channel: u32,
-    kernel: vec4<u32>,
     // Extents of the filters of a phase.
     window: vec4<u32>,
     stride: vec4<u32>,

@@ -2,7 +2,8 @@
 //! 2016, <https://arxiv.org/abs/1609.05158>).
 //!
 //! Along an axis of stride s, output o with o + pad = s·q + r adds up taps r, r + s, .. over inputs q, q − 1, ..: for each phase r a
-//! convolution of stride 1 with a filter of ⌈kernel / s⌉ taps. All phases are filters of one convolution, which takes whatever
+//! convolution of stride 1 with a filter of kernel / s taps. Where that is no whole number, some phases would have a tap of 0, which
+//! makes an infinite input NaN: such a convolution has no phases here. All phases are filters of one convolution, which takes whatever
 //! kernel is the best one for it; none of its products is with what lies between two inputs.
 
 use ziggurat_core::{DType, Layout, Shape};
@@ -41,7 +42,6 @@ params! {
         w_group: u32,
         w_filter: u32,
         w_channel: u32,
-        kernel: [u32; 4],
         window: [u32; 4],
         stride: [u32; 4],
         w_steps: [u32; 4],
@@ -56,7 +56,8 @@ fn phases(g: &Geometry) -> usize {
     g.stride.iter().product()
 }
 
-/// The convolution of all phases; none if a stride and a dilation meet along an axis, or more is cut off than a filter reaches.
+/// The convolution of all phases; none if a stride and a dilation meet along an axis, phases differ in their taps, or more is cut
+/// off than a filter reaches.
 fn inner(g: &Geometry, dtype: DType) -> Option<Geometry> {
     const MOST_PHASES: usize = 64;
     if g.direction != Direction::Transposed || g.channels == 0 {
@@ -75,10 +76,10 @@ fn inner(g: &Geometry, dtype: DType) -> Option<Geometry> {
     for axis in 0..3 {
         let [input, kernel, output] = [g.input, g.kernel, g.output].map(|of| of[axis]);
         let [stride, dilation, pad] = [g.stride, g.dilation, g.pads].map(|of| of[axis]);
-        if stride > 1 && dilation > 1 {
+        if (stride > 1 && dilation > 1) || !kernel.is_multiple_of(stride) {
             return None;
         }
-        let window = kernel.div_ceil(stride);
+        let window = kernel / stride;
         let reach = (window - 1).checked_mul(dilation)?;
         let first = pad / stride;
         let last = output.checked_add(pad)?.checked_sub(1)? / stride;
@@ -253,7 +254,6 @@ fn params(g: &Geometry, inner: &Geometry, w: &Layout) -> SubPixelParams {
         w_group: wrap(w_channel).wrapping_mul(n(g.channels)),
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
-        kernel: vector(g.kernel),
         window: vector(inner.kernel),
         stride: vector(g.stride),
         w_steps: strides(spatial_strides(w)),
