@@ -17,6 +17,7 @@ use crate::limits::budget::parts;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::reduce::{add_sums, only_memory};
+use crate::ops::ways::Ways;
 use crate::run::call::{Call, CallKind, Operands, Sink};
 use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
@@ -141,7 +142,7 @@ pub(crate) fn plan_forward(
     check_dtypes(p.op, images, p.ends.computed())?;
     let Images { x, w, bias } = images;
     let g = Geometry::forward(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
-    plan_correlation(p, images, &g, axes)
+    plan_correlation(p, images, (&g, axes), steps)
 }
 
 /// Plans [`Call::ConvTranspose`].
@@ -154,14 +155,14 @@ pub(crate) fn plan_transposed(
     check_dtypes(p.op, images, p.ends.computed())?;
     let Images { x, w, bias } = images;
     let g = Geometry::transposed(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
-    plan_correlation(p, images, &g, axes)
+    plan_correlation(p, images, (&g, axes), subpixel::steps)
 }
 
 fn plan_correlation(
     p: &mut Planner<'_>,
     images: Images<'_>,
-    g: &Geometry,
-    axes: usize,
+    (g, axes): (&Geometry, usize),
+    steps: fn(&mut Planner<'_>, &Geometry) -> Result<(), KernelError>,
 ) -> Result<Planned, KernelError> {
     let (op, out) = (p.op, p.ends.out);
     let expected = g.output_shape(axes)?;
@@ -245,15 +246,20 @@ impl Executor {
 
 /// Adds the dispatches of a convolution, in the way that was chosen.
 fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
-    let images = Images::of(p.op, p.ends)?;
-    let seen = images.seen();
-    let all = |ability: &Ability| ways(g, seen, ability);
-    let class = || plan::class(g, seen.x, seen.dtype, images.bias.is_some());
-    let method = p.way(class, |ability| all(ability).default, all);
-    if method == Method::SubPixel {
-        return subpixel::steps(p, g, seen);
-    }
+    let seen = Images::of(p.op, p.ends)?.seen();
+    let method = chosen(p, g, seen, |ability| ways(g, seen, ability));
     steps_of(p, g, seen, method)
+}
+
+/// The way that is taken of all that there are.
+fn chosen(
+    p: &Planner<'_>,
+    g: &Geometry,
+    seen: Seen<'_>,
+    all: impl Fn(&Ability) -> Ways<Method> + Copy,
+) -> Method {
+    let class = || plan::class(g, seen.x, seen.dtype, seen.bias_step.is_some());
+    p.way(class, |ability| all(ability).default, all)
 }
 
 /// Adds the dispatches of a method.

@@ -9,7 +9,6 @@ use super::packed::planes::Planes;
 use super::packed::{self, Packing};
 use super::rows::Rows;
 use super::shares::Shared;
-use super::subpixel;
 use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::nested;
 use crate::ops::spatial::spatial_strides;
@@ -94,9 +93,7 @@ pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Meth
     let rows = Rows::new(g, x, ability).map(Method::Rows);
     let shared = Shared::new(g, vec4, ability);
     let sharing = shared.filter(|shared| shared.pays(g, ability));
-    let interleaved = subpixel::fits(g, seen, ability).then_some(Method::SubPixel);
     let default = match (planes.first(), packed.first(), sharing) {
-        _ if interleaved.is_some() && subpixel::pays(g, seen, ability) => Method::SubPixel,
         (Some(&planes), ..) if planes.pays(g) => Method::Planes(planes),
         (_, Some(&packing), _) if packing.pays(g, dtype, sharing.is_some()) => {
             Method::Packed(packing)
@@ -110,8 +107,7 @@ pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Meth
     let packed = planes.into_iter().map(Method::Planes).chain(packed);
     let few = rows.into_iter().chain([Method::Direct]);
     let shared = shared.map(Method::Shared);
-    let all = packed.chain(interleaved).chain(shared);
-    let all = all.chain(tiles.map(method)).chain(few);
+    let all = packed.chain(shared).chain(tiles.map(method)).chain(few);
     Ways::new(default, all.filter(|way| *way != default))
 }
 

@@ -10,12 +10,13 @@ use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
 use super::geometry::{Direction, Geometry};
-use super::plan::{Method, front, ways};
-use super::{Seen, steps_of};
+use super::plan::{self, Method, front};
+use super::{Images, Seen, chosen, steps_of};
 use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::{spatial_strides, steps as strides, vector};
+use crate::ops::ways::Ways;
 use crate::run::error::KernelError;
 use crate::run::plan::{Between, Bound, Planner};
 use crate::source::candidate::Candidate;
@@ -123,8 +124,23 @@ fn results(inner: &Geometry) -> u64 {
         .fold(1, |n, extent| n.saturating_mul(extent as u64))
 }
 
+/// The ways to compute a transposed convolution on a device.
+pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Method> {
+    let others = plan::ways(g, seen, ability);
+    if !fits(g, seen, ability) {
+        return others;
+    }
+    let (own, other) = (Method::SubPixel, others.default);
+    let [default, second] = match pays(g, seen, ability) {
+        true => [own, other],
+        false => [other, own],
+    };
+    let further = others.all().skip(1);
+    Ways::new(default, std::iter::once(second).chain(further))
+}
+
 /// Whether a device can run it.
-pub(super) fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
+fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
     inner(g, seen.dtype).is_some_and(|inner| {
         let [_, elements] = lengths(&inner, seen.bias_step.is_some());
         let most = elements.max(results(&inner));
@@ -136,7 +152,7 @@ pub(super) fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
 }
 
 /// Whether it takes less time than a kernel that looks for taps between inputs.
-pub(super) fn pays(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
+fn pays(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
     // What two more dispatches are worth.
     const DEPTH: usize = 128;
     const PRODUCTS: u64 = 1 << 22;
@@ -150,7 +166,7 @@ pub(super) fn pays(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
     // With one phase the products are the same ones.
     let on_units = || {
         let (inner, w) = inner_and_filters(g, seen.dtype)?;
-        let best = ways(&inner, of_phases(seen, &w), ability).default;
+        let best = plan::ways(&inner, of_phases(seen, &w), ability).default;
         Some(matches!(best, Method::Packed(_) | Method::Planes(_)))
     };
     phases(g) > 1 || on_units() == Some(true)
@@ -176,8 +192,18 @@ fn of_phases<'a>(seen: Seen<'a>, w: &'a Layout) -> Seen<'a> {
     }
 }
 
-/// Adds the dispatches.
-pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), KernelError> {
+/// Adds the dispatches of a transposed convolution, in the way that was chosen: what only that needs is not in programs that have
+/// none.
+pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
+    let seen = Images::of(p.op, p.ends)?.seen();
+    let method = chosen(p, g, seen, |ability| ways(g, seen, ability));
+    if method == Method::SubPixel {
+        return interleaved(p, g, seen);
+    }
+    steps_of(p, g, seen, method)
+}
+
+fn interleaved(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), KernelError> {
     let Some((inner, w)) = inner_and_filters(g, seen.dtype) else {
         return Err(KernelError::internal(
             p.op,
@@ -213,7 +239,7 @@ pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result
     let out = (phases > 1)
         .then(|| p.scratch(shape(results(&inner))?, dtype))
         .transpose()?;
-    let method = ways(&inner, of_phases, &p.exec.ability()).default;
+    let method = plan::ways(&inner, of_phases, &p.exec.ability()).default;
     let between = Between {
         others: [Some(filters), bias],
         out,
