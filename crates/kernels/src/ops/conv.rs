@@ -3,8 +3,9 @@
 //! Many filters per group: the tiled matrix kernel with the image gathered on the fly (implicit GEMM; the matrix is
 //! never stored), or read as it lies where the kernel has one element. Few filters, depthwise among them: a direct kernel.
 //! Where tiles are few, several workgroups share the channels of each. Large convolutions are packed for matrix units first, where
-//! there are some. A transposed convolution is a convolution of more filters whose results are interleaved, or for little work
-//! the same gathering with another rule for where a tap reads, so no output is written twice.
+//! there are some. A transposed convolution is a convolution of more filters whose results are interleaved, if its kernel is a
+//! multiple of its stride and there is much work; else the same gathering with another rule for where a tap reads, so no output is
+//! written twice.
 //! Invariant: padding is zeros and is never read from memory. Whether an infinite weight over padding gives NaN
 //! (inf · 0) is not promised: the tiled kernel multiplies, the direct one skips.
 

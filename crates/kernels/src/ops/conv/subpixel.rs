@@ -228,8 +228,8 @@ fn interleaved(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), 
     let bindings = [given, filters].into_iter().chain(bias);
     let grid = |invocations: u64| Grid::elements(invocations, 1);
     let choice = filters_of_phases(dtype, bias.is_some());
-    let quads = from_bias / phases as u64 / 4 + (elements - from_bias).div_ceil(4);
-    p.step(choice, bindings, &whole, grid(quads));
+    let vectors = from_bias / phases as u64 / 4 + (elements - from_bias).div_ceil(4);
+    p.step(choice, bindings, &whole, grid(vectors));
 
     let filters = filters.read();
     let bias = bias.map(|_| Bound {
