@@ -1,7 +1,7 @@
 // Operand part: the filters of a group as a matrix, a row per filter, (channel, tap) along k.
 // Requires: Operands with `w`, the first element of the row.
 
-// 1: channel and taps of a filter lie side by side.
+// 1: channel and taps of a filter lie side by side. 2: there is one tap.
 override DENSE_ROWS: u32 = 0u;
 
 // Filters of a group.
@@ -15,6 +15,9 @@ fn fetch_a(at: Operands, k: u32) -> acc {
     }
     if DENSE_ROWS == 1u {
         return filter_tap(at.w + k);
+    }
+    if DENSE_ROWS == 2u {
+        return filter_tap(at.w + k * params.w_channel);
     }
     let area = params.kernel.y * params.kernel.z;
     let taps = params.kernel.x * area;

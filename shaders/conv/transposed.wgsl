@@ -15,6 +15,9 @@ fn source(start: u32, tap: u32, stride: u32) -> u32 {
 
 // How far apart the taps of one output are that read something: those between fall between two inputs.
 fn tap_step(stride: u32, dilation: u32) -> u32 {
+    if dilation == 1u {
+        return stride;
+    }
     var divisor = stride;
     var rest = dilation % stride;
     while rest > 0u {
@@ -27,6 +30,10 @@ fn tap_step(stride: u32, dilation: u32) -> u32 {
 
 // The first such tap of the first `count`, or none.
 fn first_tap(start: u32, stride: u32, dilation: u32, count: u32) -> u32 {
+    if dilation == 1u {
+        let tap = start % stride;
+        return select(NOWHERE, tap, tap < count);
+    }
     for (var tap = 0u; tap < count; tap++) {
         if (tap * dilation) % stride == start % stride {
             return tap;

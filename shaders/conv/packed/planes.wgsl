@@ -1,6 +1,6 @@
 // Operand part: a convolution of f16 with kernels of one element and nothing skipped or padded, as a product of each image:
-// filters in lines along the channels, images in vectors along their positions, or with B_ACROSS 0 along the channels.
-// Requires cooperative.wgsl (B_ACROSS, WHOLE), emit_vec4.
+// filters in lines along the channels, or with A_ACROSS 1 in vectors of several, images in vectors along their positions, or with B_ACROSS 0 along the channels.
+// Requires cooperative.wgsl (A_ACROSS, B_ACROSS, WHOLE), emit_vec4.
 
 @group(0) @binding(1) var<storage, read> a: array<vec4<f16>>;
 @group(0) @binding(2) var<storage, read> b: array<vec4<f16>>;
@@ -8,6 +8,10 @@
 struct Origin {
     a: u32,
     b: u32,
+}
+
+fn filters() -> u32 {
+    return params.m;
 }
 
 // Of the tile body's operands: a are the filters, b is an image.
@@ -20,6 +24,9 @@ fn fetch_a4(first: u32, row: u32, k: u32) -> vec4<f16> {
         return vec4<f16>();
     }
     // What stands in for filters behind the last is never stored.
+    if A_ACROSS == 1u {
+        return b[(first + k * params.w_channel + min(row, params.m - 4u)) / 4u];
+    }
     return b[(first + min(row, params.m - 1u) * params.w_filter + k) / 4u];
 }
 

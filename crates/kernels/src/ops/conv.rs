@@ -3,9 +3,8 @@
 //! Many filters per group: the tiled matrix kernel with the image gathered on the fly (implicit GEMM; the matrix is
 //! never stored), or read as it lies where the kernel has one element. Few filters, depthwise among them: a direct kernel.
 //! Where tiles are few, several workgroups share the channels of each. Large convolutions are packed for matrix units first, where
-//! there are some. A transposed convolution is a convolution of more filters whose results are interleaved, if its kernel is a
-//! multiple of its stride and there is much work; else the same gathering with another rule for where a tap reads, so no output is
-//! written twice.
+//! there are some. A transposed convolution is written as a plain one where its stride is 1 or there is much work; else it gathers
+//! by another rule for where a tap reads, so no output is written twice.
 //! Invariant: padding is zeros and is never read from memory. Whether an infinite weight over padding gives NaN
 //! (inf · 0) is not promised: the tiled kernel multiplies, the direct one skips.
 
@@ -17,7 +16,7 @@ use crate::limits::ability::{Ability, MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::parts;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::geometry::MAX_COUNT;
-use crate::ops::reduce::{add_sums, only_memory};
+use crate::ops::reduce::only_memory;
 use crate::ops::ways::Ways;
 use crate::run::call::{Call, CallKind, Operands, Sink};
 use crate::run::checks::check_shape;
@@ -25,7 +24,7 @@ use crate::run::completion::Completion;
 use crate::run::ends::Ends;
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
-use crate::run::plan::{Planned, Planner};
+use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 
 pub(crate) mod bands;
@@ -37,14 +36,16 @@ mod parts;
 mod plan;
 mod rows;
 mod shares;
-mod subpixel;
+mod transposed;
 
 use geometry::{Direction, Geometry};
 pub use options::{Conv1dOptions, Conv2dOptions, Conv3dOptions, ConvOptions};
 pub use options::{
     ConvTranspose1dOptions, ConvTranspose2dOptions, ConvTranspose3dOptions, ConvTransposeOptions,
 };
-use plan::{ConvParams, Method, Writes, choice, iterations, params, plane_step, ways};
+use plan::{
+    ConvParams, FilterRows, Method, Writes, choice, front, iterations, params, plane_step, ways,
+};
 pub(crate) use plan::{variants, writing_fused};
 use rows::Rows;
 use shares::in_shares;
@@ -63,17 +64,24 @@ struct Seen<'a> {
     dtype: DType,
     x: &'a Layout,
     w: &'a Layout,
+    /// From the filters of a group to those of the next.
+    w_group: u32,
     /// From one element of the bias to the next, if there is one.
     bias_step: Option<u32>,
 }
 
 impl<'a> Images<'a> {
-    fn seen(self) -> Seen<'a> {
+    fn seen(self, g: &Geometry) -> Seen<'a> {
+        let of_group = match g.direction {
+            Direction::Forward => g.filters,
+            Direction::Transposed => g.channels,
+        };
         let step = |bias: &View| bias.layout.strides().first().map_or(0, |&step| wrap(step));
         Seen {
             dtype: self.x.dtype,
             x: &self.x.layout,
             w: &self.w.layout,
+            w_group: wrap(front(&self.w.layout).0).wrapping_mul(saturated(of_group as u64)),
             bias_step: self.bias.map(step),
         }
     }
@@ -156,7 +164,7 @@ pub(crate) fn plan_transposed(
     check_dtypes(p.op, images, p.ends.computed())?;
     let Images { x, w, bias } = images;
     let g = Geometry::transposed(axes, x.shape(), w.shape(), bias.map(View::shape), options)?;
-    plan_correlation(p, images, (&g, axes), subpixel::steps)
+    plan_correlation(p, images, (&g, axes), transposed::steps)
 }
 
 fn plan_correlation(
@@ -247,7 +255,7 @@ impl Executor {
 
 /// Adds the dispatches of a convolution, in the way that was chosen.
 fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
-    let seen = Images::of(p.op, p.ends)?.seen();
+    let seen = Images::of(p.op, p.ends)?.seen(g);
     let method = chosen(p, g, seen, |ability| ways(g, seen, ability));
     steps_of(p, g, seen, method)
 }
@@ -263,27 +271,52 @@ fn chosen(
     p.way(class, |ability| all(ability).default, all)
 }
 
+/// Sums in memory, and how many shares of each there are.
+type Sums = (Bound, u32);
+
 /// Adds the dispatches of a method.
 fn steps_of(
+    p: &mut Planner<'_>,
+    g: &Geometry,
+    seen: Seen<'_>,
+    method: Method,
+) -> Result<(), KernelError> {
+    match left(p, g, seen, method, Writes::Results)? {
+        Some(sums) => shares::add(p, g, sums, seen.dtype),
+        None => Ok(()),
+    }
+}
+
+/// Adds the dispatches of a method which leave the results as sums in f32, that other dispatches go on with.
+fn sums_of(
+    p: &mut Planner<'_>,
+    g: &Geometry,
+    seen: Seen<'_>,
+    method: Method,
+) -> Result<Sums, KernelError> {
+    let op = p.op;
+    left(p, g, seen, method, Writes::Shares)?.ok_or(KernelError::internal(
+        op,
+        "a convolution left results where it was asked for sums",
+    ))
+}
+
+/// Adds the dispatches of a method: they leave what is wanted, or sums where there are shares or parts of each result.
+fn left(
     p: &mut Planner<'_>,
     whole: &Geometry,
     seen: Seen<'_>,
     mut method: Method,
-) -> Result<(), KernelError> {
+    wanted: Writes,
+) -> Result<Option<Sums>, KernelError> {
     match method {
         Method::Packed(_) | Method::Planes(_) if !MATRIX_UNITS => {
             return Err(no_matrix_units(p.op));
         }
-        Method::Packed(packing) => return packed::steps(p, whole, packing, seen),
-        Method::Planes(planes) => return packed::planes::steps(p, whole, planes, seen),
+        Method::Packed(packing) => return packed::steps(p, whole, packing, seen, wanted),
+        Method::Planes(planes) => return packed::planes::steps(p, whole, planes, seen, wanted),
         _ => {}
     }
-    let Seen {
-        dtype,
-        x,
-        w,
-        bias_step,
-    } = seen;
     let shares = match method {
         Method::Shared(shared) => shared.shares,
         _ => 1,
@@ -292,35 +325,37 @@ fn steps_of(
         method = shared.method();
     }
     let g = &in_shares(whole, shares);
+    let seen = shares::seen(g, seen, shares);
     let taps = g.kernel.map(|taps| taps as u64);
     let extents = [g.channels as u64, taps[0], taps[1], taps[2]];
     let parts = parts(extents, p.exec.ability().loop_budget, |len| {
         iterations(g, method, len)
     });
-    let cut = parts.len() > 1;
-    if cut && let Method::Pointwise { vec4, .. } = &mut method {
+    let writes = match (parts.len(), shares) {
+        (0 | 1, 1) => wanted,
+        (0 | 1, _) => Writes::Shares,
+        _ => Writes::Sums,
+    };
+    if writes == Writes::Sums
+        && let Method::Pointwise { vec4, .. } = &mut method
+    {
         *vec4 = false;
     }
-    let outputs = (g.batch as u64 * g.plane() as u64) * (whole.groups as u64 * g.filters as u64);
     let (image, filters, bound_bias) = (p.first()?, p.other(0)?, p.other(1)?);
-    let write = match (cut, shares) {
-        (false, 1) => p.out()?,
-        (true, 1) => p.partials(dtype.compute(), outputs, 1)?,
-        _ => shares::scratch(p, g, shares)?,
+    let write = match writes {
+        Writes::Results => p.out()?,
+        _ => shares::scratch(p, whole, shares)?,
     };
     let mut params = ConvParams {
         x_offset: image.offset,
         w_offset: filters.map_or(0, |bound| bound.offset),
         bias_offset: bound_bias.map_or(0, |bound| bound.offset),
-        bias_step: bias_step.unwrap_or(0),
+        bias_step: seen.bias_step.unwrap_or(0),
         out_offset: write.offset,
-        ..params(g, x, w)
+        ..params(g, seen)
     };
-    if shares > 1 {
-        params.w_group = shares::w_share(g, w);
-    }
     if let Method::Pointwise { .. } = method {
-        params.x_steps[2] = plane_step(g, x).map_or(0, wrap);
+        params.x_steps[2] = plane_step(g, seen.x).map_or(0, wrap);
     }
     // A tile's batch is the group, and for a pointwise kernel the image too.
     let (columns, batches) = match method {
@@ -335,42 +370,32 @@ fn steps_of(
     } else if let Method::Rows(_) = method {
         Grid::elements(Rows::count(g), 1)
     } else {
-        let per_group = (g.filters as u64).max(1);
-        Grid::elements(outputs / per_group * (g.filters as u64).div_ceil(4), 1)
+        let positions = g.batch as u64 * g.plane() as u64 * g.groups as u64;
+        Grid::elements(positions * (g.filters as u64).div_ceil(4), 1)
     };
-    let dense_rows = g.direction == Direction::Forward && w.is_contiguous();
     let bindings = [Some(image), filters, Some(write), bound_bias];
-    let choice = |dense_rows, writes| {
-        choice(
-            g.direction,
-            dtype,
-            method,
-            g.is_volume(),
-            dense_rows,
-            bias_step.is_some(),
-            writes,
-        )
-    };
-    if shares > 1 {
-        let choice = choice(dense_rows, Writes::Shares);
-        p.step(choice, bindings.into_iter().flatten(), &params, grid);
-        return shares::add(p, g, (write, shares), (dtype, whole.depth()));
+    let bindings = || bindings.into_iter().flatten();
+    let rows = FilterRows::of(g, seen.w);
+    let choice = |rows| choice(g, seen, method, rows, writes);
+    match writes {
+        Writes::Results => {
+            p.last(choice(rows), bindings(), &params, grid);
+            return Ok(None);
+        }
+        Writes::Sums => {
+            for part in &parts {
+                let whole_taps = part.len.iter().skip(1).eq(&taps);
+                let rows = if whole_taps {
+                    rows
+                } else {
+                    FilterRows::Strided
+                };
+                p.step(choice(rows), bindings(), &params.of_part(part), grid);
+            }
+        }
+        _ => p.step(choice(rows), bindings(), &params, grid),
     }
-    if !cut {
-        let choice = choice(dense_rows, Writes::Results);
-        p.last(choice, bindings.into_iter().flatten(), &params, grid);
-        return Ok(());
-    }
-    for part in &parts {
-        let dense = dense_rows && part.len.iter().skip(1).eq(&taps);
-        let params = params.of_part(part);
-        let choice = choice(dense, Writes::Sums);
-        p.step(choice, bindings.into_iter().flatten(), &params, grid);
-    }
-    let out = p.out()?;
-    let totals = [outputs, g.depth() as u64];
-    add_sums(p, dtype, (write.read(), 1), totals, out);
-    Ok(())
+    Ok(Some((write, shares)))
 }
 
 /// All operands must have the same float dtype.

@@ -4,7 +4,7 @@ mod axes;
 mod packed;
 mod packed_errors;
 mod shares;
-mod subpixel;
+mod transposed;
 
 use crate::common;
 use crate::operands;

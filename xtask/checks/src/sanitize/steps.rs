@@ -93,9 +93,10 @@ const LONG: &[&str] = &[
     "conv::packed::operands_are_packed",
     "conv::packed::channels_of_few_tiles_are_shared",
     "conv::shares::planes_and_volumes",
-    "conv::subpixel::phases_give",
-    "conv::subpixel::expressions_are_written",
-    "conv::subpixel::volumes_have",
+    "conv::transposed::phases_give",
+    "conv::transposed::expressions_are_written",
+    "conv::transposed::taps_that_overlap",
+    "conv::transposed::volumes_have",
 ];
 
 /// Unit tests that run what is chosen on larger devices, or for larger operands.

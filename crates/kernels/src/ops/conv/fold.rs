@@ -3,9 +3,10 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
+use super::Seen;
 use super::geometry::{Direction, Geometry, at_least_one};
 use super::options::ConvOptions;
-use super::plan::{ConvParams, Method, Writes, iterations, params, taps_of};
+use super::plan::{ConvParams, Method, Writes, front, iterations, params, taps_of};
 use crate::limits::budget::parts;
 use crate::num::saturated;
 use crate::num::wrap;
@@ -22,25 +23,67 @@ use crate::source::prelude;
 
 const OP: &str = "fold";
 
-pub(super) fn choice(dtype: DType, writes: Writes) -> KernelChoice {
-    let choice = KernelChoice::new(OP).name(dtype.name()).parts(&[
-        prelude::FLOAT,
-        prelude::load(dtype),
-        prelude::store(dtype),
-    ]);
-    let choice = match writes {
-        Writes::Sums => choice.name("sums").part("conv/out_sum.wgsl"),
-        _ => choice.parts(&[prelude::cell(dtype), "conv/out_element.wgsl"]),
+/// The kernel; `vec4`: four results of a row at a time.
+fn choice(dtype: DType, volume: bool, writes: Writes, vec4: bool) -> KernelChoice {
+    let choice = KernelChoice::new(OP)
+        .constant("VOLUME", u32::from(volume))
+        .name(dtype.name())
+        .parts(&[prelude::FLOAT, prelude::load(dtype), prelude::store(dtype)]);
+    let choice = match (writes, vec4) {
+        (Writes::Sums, _) => choice.name("sums").part("conv/out_sum.wgsl"),
+        (_, true) => choice.name("vec4").vec4().part("conv/out_vec4.wgsl"),
+        (_, false) => choice.cell(dtype).part("conv/out_element.wgsl"),
     };
-    choice.parts(&[
+    let choice = choice.parts(&[
         "conv/params.wgsl",
         "conv/common.wgsl",
         "conv/no_bias.wgsl",
         "conv/image.wgsl",
-        taps_of(Direction::Transposed),
-        "conv/taps.wgsl",
-        "conv/fold.wgsl",
-    ])
+    ]);
+    body(choice, vec4)
+}
+
+/// Appends what adds up windows where they overlap.
+pub(super) fn body(choice: KernelChoice, vec4: bool) -> KernelChoice {
+    choice
+        .parts(&[
+            taps_of(Direction::Transposed),
+            "conv/taps.wgsl",
+            "conv/along.wgsl",
+        ])
+        .part(if vec4 {
+            "conv/fold_vec4.wgsl"
+        } else {
+            "conv/fold_elements.wgsl"
+        })
+        .part("conv/fold.wgsl")
+}
+
+/// Iterations of the loops of an invocation for some of the taps along each axis.
+pub(super) fn additions(g: &Geometry, extents: [u64; 4]) -> u64 {
+    let [.., width] = extents;
+    // First taps are looked for four times along the width.
+    let further = 3 * width.min(g.tap_step(2)) + 4;
+    iterations(g, Method::Direct, extents).saturating_add(further)
+}
+
+/// One invocation for four outputs of a row of so many planes.
+pub(super) fn grid(planes: u64, g: &Geometry) -> Grid {
+    let [depth, height, width] = g.output.map(|extent| extent as u64);
+    let of_plane = depth
+        .saturating_mul(height)
+        .saturating_mul(width.div_ceil(4));
+    Grid::elements(planes.saturating_mul(of_plane), 1)
+}
+
+/// Every kernel of a dtype, for the catalogue.
+pub(super) fn variants(dtype: DType) -> [KernelChoice; 3] {
+    let results = |vec4| choice(dtype, vec4, Writes::Results, vec4);
+    [
+        results(false),
+        results(true),
+        choice(dtype, true, Writes::Sums, false),
+    ]
 }
 
 impl Executor {
@@ -80,13 +123,18 @@ impl Executor {
         self.whole_or_split(OP, [columns, out], joints, each, |out| {
             let taps = g.kernel.map(|taps| taps as u64);
             let extents = [1, taps[0], taps[1], taps[2]];
-            let parts = parts(extents, self.max_iterations(), |len| {
-                iterations(&g, Method::Direct, len)
-            });
+            let parts = parts(extents, self.max_iterations(), |len| additions(&g, len));
             let cut = parts.len() > 1;
             let sums = (cut.then(|| self.partials(DType::F32, out.len() as u64, 1))).transpose()?;
             let target = sums.as_ref().unwrap_or(out);
             let (read, write) = (self.bind_read(OP, columns)?, self.bind_write(OP, target)?);
+            let seen = Seen {
+                dtype: columns.dtype,
+                x: &columns.layout,
+                w: &columns.layout,
+                w_group: 0,
+                bias_step: None,
+            };
             let step = columns.layout.strides().get(2).copied().unwrap_or(0);
             let params = ConvParams {
                 x_offset: read.offset,
@@ -94,29 +142,32 @@ impl Executor {
                 x_steps: [0, 0, wrap(step), 0],
                 plane: saturated(g.plane() as u64),
                 result: vector(g.output),
-                ..params(&g, &columns.layout, &columns.layout)
+                ..params(&g, seen)
             };
             // Taps lie behind each other as the windows' rows do.
             let [_, height, width] = g.kernel.map(|taps| saturated(taps as u64));
-            let row = params.x_channel;
+            let row = wrap(front(&columns.layout).1);
             let line = width.wrapping_mul(row);
             let params = ConvParams {
+                groups: 1,
+                x_channel: 0,
                 x_group: saturated(g.taps() as u64).wrapping_mul(row),
                 w_steps: [height.wrapping_mul(line), line, row, 0],
                 w_offset: 0,
                 ..params
             };
-            let grid = Grid::elements(out.len() as u64, 1);
+            let vec4 = !cut && g.output[2].is_multiple_of(4) && out.is_vec4();
+            let grid = grid(g.batch as u64 * g.channels as u64, &g);
             let args = [read.arg, write.arg];
             let Some(sums) = &sums else {
                 return self.launch(
-                    &choice(columns.dtype, Writes::Results),
+                    &choice(columns.dtype, g.is_volume(), Writes::Results, vec4),
                     &args,
                     &params,
                     grid,
                 );
             };
-            let choice = choice(columns.dtype, Writes::Sums);
+            let choice = choice(columns.dtype, g.is_volume(), Writes::Sums, false);
             for part in &parts {
                 let some = ConvParams {
                     channels: params.channels,

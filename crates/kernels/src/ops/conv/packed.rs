@@ -4,7 +4,7 @@
 //! Invariant: results depend on the geometry alone; padding and channels that only fill a block are zeros on both sides, and
 //! what multiplies them is finite.
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 mod kernels;
@@ -13,9 +13,9 @@ mod packing;
 pub(super) mod planes;
 
 use super::Seen;
-use super::geometry::{Direction, Geometry};
-use super::plan::{self, ConvParams, Method, Writes, front};
-use super::shares;
+use super::geometry::Geometry;
+use super::plan::{self, ConvParams, FilterRows, Method, Writes, front};
+use super::{Sums, shares};
 use crate::num::{saturated, wrap};
 use crate::ops::spatial::{spatial_strides, steps as strides, vector};
 use crate::ops::tile::{Tile, TileKind};
@@ -83,7 +83,8 @@ fn is_scaled(dtype: DType) -> bool {
     dtype != DType::F16
 }
 
-fn params(g: &Geometry, packed: &Packed, packing: Packing, x: &Layout, w: &Layout) -> PackedParams {
+fn params(g: &Geometry, packed: &Packed, packing: Packing, seen: Seen<'_>) -> PackedParams {
+    let Seen { x, w, .. } = seen;
     let tile = packing.tile;
     let n = |value: usize| saturated(value as u64);
     let ((x_batch, x_channel), (w_filter, w_channel)) = (front(x), front(w));
@@ -101,10 +102,7 @@ fn params(g: &Geometry, packed: &Packed, packing: Packing, x: &Layout, w: &Layou
         part: saturated(packed.part),
         x_batch: wrap(x_batch),
         x_channel: wrap(x_channel),
-        w_group: match packing.shares {
-            1 => wrap(w_filter).wrapping_mul(n(g.filters)),
-            _ => shares::w_share(g, w),
-        },
+        w_group: seen.w_group,
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
         chunks: saturated(chunks(g)),
@@ -131,14 +129,11 @@ pub(super) fn steps(
     whole: &Geometry,
     packing: Packing,
     seen: Seen<'_>,
-) -> Result<(), KernelError> {
+    wanted: Writes,
+) -> Result<Option<Sums>, KernelError> {
     let g = &packing.seen(whole);
-    let Seen {
-        dtype,
-        x,
-        w,
-        bias_step,
-    } = seen;
+    let seen = shares::seen(g, seen, packing.shares);
+    let (dtype, x) = (seen.dtype, seen.x);
     let (op, tile) = (p.op, packing.tile);
     let split = tile.kind == TileKind::Split;
     let packed = Packed::new(g, tile, packing.fold);
@@ -154,8 +149,8 @@ pub(super) fn steps(
         x_offset: image.offset,
         w_offset: filters.offset,
         bias_offset: bound_bias.map_or(0, |bound| bound.offset),
-        bias_step: bias_step.unwrap_or(0),
-        ..params(g, &packed, packing, x, w)
+        bias_step: seen.bias_step.unwrap_or(0),
+        ..params(g, &packed, packing, seen)
     };
     if split {
         of_all.n = saturated(packed.positions(g));
@@ -203,13 +198,18 @@ pub(super) fn steps(
     }
 
     let operands = [of_filters.read(), of_images.read(), facts.read()];
-    if packing.shares == 1 {
+    let sums = match packing.shares {
+        1 => wanted,
+        _ => Writes::Shares,
+    };
+    if sums == Writes::Results {
         let out = p.out()?;
-        return multiply(p, (g, seen), packing, operands, (&of_all, out));
+        multiply(p, (g, seen), packing, operands, (&of_all, out, sums))?;
+        return Ok(None);
     }
-    let sums = shares::scratch(p, g, packing.shares)?;
-    multiply(p, (g, seen), packing, operands, (&of_all, sums))?;
-    shares::add(p, g, (sums, packing.shares), (dtype, whole.depth()))
+    let out = shares::scratch(p, whole, packing.shares)?;
+    multiply(p, (g, seen), packing, operands, (&of_all, out, sums))?;
+    Ok(Some((out, packing.shares)))
 }
 
 /// Adds the dispatches that multiply what was packed, into results or into sums of shares.
@@ -218,7 +218,7 @@ fn multiply(
     (g, seen): (&Geometry, Seen<'_>),
     packing: Packing,
     [of_filters, of_images, facts]: [Bound; 3],
-    (of_all, out): (&PackedParams, Bound),
+    (of_all, out, writes): (&PackedParams, Bound, Writes),
 ) -> Result<(), KernelError> {
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
     let (dtype, volume, biased) = (seen.dtype, g.is_volume(), seen.bias_step.is_some());
@@ -235,10 +235,10 @@ fn multiply(
         out_offset: out.offset,
         ..*of_all
     };
-    let choice = product(volume, dtype, packing, biased);
+    let choice = product(volume, dtype, packing, biased, writes);
     let bindings = [of_filters, of_images, out, facts].into_iter();
     let bindings = bindings.chain(bound_bias);
-    add(p, packing, (choice, bindings), (&params, grid));
+    add(p, writes, (choice, bindings), (&params, grid));
     if !is_scaled(dtype) {
         return Ok(());
     }
@@ -249,35 +249,36 @@ fn multiply(
     let params = ConvParams {
         x_offset: image.offset,
         w_offset: filters.offset,
-        w_group: of_all.w_group,
         bias_offset: of_all.bias_offset,
         bias_step: of_all.bias_step,
         out_offset: out.offset,
         tiles_m,
         tiles_n,
-        ..plan::params(g, seen.x, seen.w)
+        ..plan::params(g, seen)
     };
-    let dense = seen.w.is_contiguous();
-    let forward = Direction::Forward;
-    let writes = match packing.shares {
-        1 => Writes::Flagged,
+    let flagged = match writes {
+        Writes::Results => Writes::Flagged,
         _ => Writes::FlaggedShares,
     };
-    let choice = plan::choice(forward, dtype, wide, volume, dense, biased, writes);
+    let rows = match FilterRows::of(g, seen.w) {
+        FilterRows::Dense => FilterRows::Dense,
+        _ => FilterRows::Strided,
+    };
+    let choice = plan::choice(g, seen, wide, rows, flagged);
     let bindings = [image, filters, out, facts].into_iter();
     let bindings = bindings.chain(bound_bias);
-    add(p, packing, (choice, bindings), (&params, grid));
+    add(p, writes, (choice, bindings), (&params, grid));
     Ok(())
 }
 
 /// Adds a dispatch that multiplies: it writes results, or sums of shares that are added afterwards.
 fn add<P: Params>(
     p: &mut Planner<'_>,
-    packing: Packing,
+    writes: Writes,
     (choice, bindings): (KernelChoice, impl Iterator<Item = Bound>),
     (params, grid): (&P, Grid),
 ) {
-    if packing.shares == 1 {
+    if writes == Writes::Results {
         p.last(choice, bindings, params, grid);
     } else {
         p.step(choice, bindings, params, grid);

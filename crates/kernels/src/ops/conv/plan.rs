@@ -5,17 +5,15 @@ use ziggurat_core::{DType, Layout};
 
 use super::Seen;
 use super::geometry::{Direction, Geometry};
+use super::packed::Packing;
 use super::packed::planes::Planes;
-use super::packed::{self, Packing};
 use super::rows::Rows;
 use super::shares::Shared;
 use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::nested;
 use crate::ops::spatial::spatial_strides;
-use crate::ops::tile::{Tile, TileKind};
+use crate::ops::tile::Tile;
 use crate::ops::ways::Ways;
-use crate::source::choice::KernelChoice;
-use crate::source::prelude;
 use crate::tune::{Class, Named, WayName, bucket};
 
 /// The kernel of a convolution.
@@ -35,34 +33,22 @@ pub(super) enum Method {
     Rows(Rows),
     /// Tiles whose channels several workgroups share.
     Shared(Shared),
-    /// A convolution of more filters in place of a transposed one.
+    /// A transposed convolution as a plain one with filters for each phase.
     SubPixel,
+    /// A transposed convolution as a plain one with a filter for each tap.
+    Columns,
 }
 
 impl Method {
     /// The tile, if it computes tiles.
     pub(super) const fn tile(self) -> Option<Tile> {
         match self {
-            Self::Direct | Self::Packed(_) | Self::Planes(_) | Self::Rows(_) | Self::SubPixel => {
-                None
-            }
+            Self::Direct | Self::Packed(_) | Self::Planes(_) | Self::Rows(_) => None,
+            Self::SubPixel | Self::Columns => None,
             Self::Shared(shared) => shared.method().tile(),
             Self::Tiled(tile) | Self::Pointwise { tile, .. } => Some(tile),
         }
     }
-}
-
-/// What the kernel of a convolution leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writes {
-    Results,
-    /// Sums that other dispatches go on with, without an epilogue.
-    Sums,
-    /// Results of tiles that matrix units leave out.
-    Flagged,
-    /// Sums of shares of the channels that are added afterwards, and those of tiles that matrix units leave out.
-    Shares,
-    FlaggedShares,
 }
 
 /// Fewest filters per group, and products per output, for which tiles are not mostly empty.
@@ -122,6 +108,7 @@ impl Named for Method {
             Self::Rows(_) => WayName::new("rows", [0; 3]),
             Self::Shared(shared) => shared.name(),
             Self::SubPixel => WayName::new("subpixel", [0; 3]),
+            Self::Columns => WayName::new("columns", [0; 3]),
         }
     }
 }
@@ -171,110 +158,6 @@ pub(super) fn plane_step(g: &Geometry, x: &Layout) -> Option<isize> {
     Some(step.unwrap_or(1))
 }
 
-pub(super) fn choice(
-    direction: Direction,
-    dtype: DType,
-    method: Method,
-    volume: bool,
-    dense_rows: bool,
-    bias: bool,
-    writes: Writes,
-) -> KernelChoice {
-    let vec4 = matches!(
-        method,
-        Method::Pointwise { vec4: true, .. } | Method::Rows(Rows { vec4: true, .. })
-    );
-    let mut choice = KernelChoice::new(direction.op(if volume { 3 } else { 2 }))
-        .name(dtype.name())
-        .name(if bias { "bias" } else { "no_bias" })
-        .part(prelude::FLOAT)
-        .load(dtype)
-        .store(dtype);
-    choice = match writes {
-        Writes::Results if vec4 => choice.vec4(),
-        Writes::Results => choice.cell(dtype),
-        Writes::Flagged => choice.name("flagged").cell(dtype),
-        Writes::Sums => choice.name("sums"),
-        Writes::Shares => choice.name("shares"),
-        Writes::FlaggedShares => choice.name("flagged_shares"),
-    };
-    choice = choice.params("conv/params.wgsl").parts(&[
-        "conv/common.wgsl",
-        "conv/filter.wgsl",
-        match (bias, writes) {
-            (false, _) => "conv/no_bias.wgsl",
-            (true, Writes::Flagged | Writes::FlaggedShares) => "conv/packed/bias.wgsl",
-            (true, _) => "conv/bias.wgsl",
-        },
-        match writes {
-            Writes::Results if vec4 => "conv/out_vec4.wgsl",
-            Writes::Results | Writes::Flagged => "conv/out_element.wgsl",
-            Writes::Sums => "conv/out_sum.wgsl",
-            Writes::Shares if vec4 => "conv/out_share_vec4.wgsl",
-            Writes::Shares | Writes::FlaggedShares => "conv/out_share.wgsl",
-        },
-    ]);
-    if !vec4 {
-        choice = choice.part("conv/image.wgsl");
-    }
-    if !matches!(method, Method::Pointwise { .. } | Method::Rows(_)) {
-        choice = choice.part(taps_of(direction));
-    }
-    choice = choice
-        .constant("VOLUME", u32::from(volume))
-        .without_zeroed_memory();
-    let (name, parts, tile): (_, &[_], _) = match method {
-        Method::SubPixel | Method::Direct => {
-            return choice
-                .name("direct")
-                .parts(&["conv/taps.wgsl", "conv/direct.wgsl"]);
-        }
-        Method::Rows(rows) => return rows.choice(choice),
-        Method::Shared(shared) => {
-            let method = shared.method();
-            return self::choice(direction, dtype, method, volume, dense_rows, bias, writes);
-        }
-        Method::Packed(packing) => return packed::product(volume, dtype, packing, bias),
-        Method::Planes(planes) => return planes.choice(volume, bias),
-        Method::Tiled(tile) => ("tiled", &["conv/gather.wgsl"], tile),
-        Method::Pointwise { tile, vec4: true } => (
-            "pointwise_vec4",
-            &["conv/pointwise.wgsl", "conv/pointwise_vec4.wgsl"],
-            tile,
-        ),
-        Method::Pointwise { tile, vec4: false } => (
-            "pointwise",
-            &["conv/pointwise.wgsl", "conv/pointwise_word.wgsl"],
-            tile,
-        ),
-    };
-    let wide: &[_] = match tile.kind {
-        TileKind::Wide => &[
-            "matmul/raster.wgsl",
-            if matches!(writes, Writes::Flagged | Writes::FlaggedShares) {
-                "conv/packed/flagged_tiles.wgsl"
-            } else {
-                "matmul/every_tile.wgsl"
-            },
-            "matmul/block.wgsl",
-            "conv/block_rows.wgsl",
-            "matmul/block_b.wgsl",
-        ],
-        TileKind::Vector | TileKind::Cooperative | TileKind::Split | TileKind::Pieces => &[],
-    };
-    let choice = choice
-        .name(name)
-        .parts(parts)
-        .part("conv/filter_rows.wgsl")
-        .parts(wide)
-        .part(tile.body())
-        .constant("A_ALONG_DEPTH", 1)
-        .constant("B_ALONG_DEPTH", 0)
-        .constant("DENSE_ROWS", u32::from(dense_rows));
-    let sizes = tile.constants();
-    sizes.fold(choice, |choice, (name, value)| choice.constant(name, value))
-}
-
 /// Iterations of the loops of an invocation for a part of the channels and of the taps along each axis.
 pub(super) fn iterations(
     g: &Geometry,
@@ -299,13 +182,6 @@ pub(super) fn iterations(
     search + nested(&[channels, depth.0, height.0, width.0])
 }
 
-pub(super) const fn taps_of(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Forward => "conv/forward.wgsl",
-        Direction::Transposed => "conv/transposed.wgsl",
-    }
-}
-
 /// The strides of the first two axes.
 pub(super) fn front(layout: &Layout) -> (isize, isize) {
     match *layout.strides() {
@@ -314,9 +190,11 @@ pub(super) fn front(layout: &Layout) -> (isize, isize) {
     }
 }
 
+mod kernel;
 mod list;
 mod params;
 
+pub(super) use kernel::{FilterRows, Sort, Writes, choice, taps_of};
 pub(crate) use list::{variants, writing_fused};
 pub(crate) use params::ConvParams;
 pub(super) use params::params;

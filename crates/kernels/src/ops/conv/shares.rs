@@ -3,10 +3,11 @@
 //! Each share is a group of its own, with all filters. Two dispatches: one leaves the sums of every share, the other adds them in
 //! a fixed order.
 
-use ziggurat_core::{DType, Layout};
+use ziggurat_core::DType;
 
 use super::geometry::{Direction, Geometry};
 use super::plan::{Method, front, iterations};
+use super::{Seen, Sums};
 use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::add_layers;
@@ -109,23 +110,29 @@ pub(super) fn in_shares(g: &Geometry, shares: u32) -> Geometry {
     }
 }
 
-/// From the filters of a share to those of the next, of which each has so many channels.
-pub(super) fn w_share(share: &Geometry, w: &Layout) -> u32 {
-    let (w_first, w_second) = front(w);
+/// The operands of a convolution whose groups are shares.
+pub(super) fn seen<'a>(share: &Geometry, seen: Seen<'a>, shares: u32) -> Seen<'a> {
+    if shares == 1 {
+        return seen;
+    }
+    let (w_first, w_second) = front(seen.w);
     let step = match share.direction {
         Direction::Forward => w_second,
         Direction::Transposed => w_first,
     };
-    wrap(step).wrapping_mul(saturated(share.channels as u64))
+    let w_group = wrap(step).wrapping_mul(saturated(share.channels as u64));
+    Seen { w_group, ..seen }
 }
 
-/// Outputs of a share.
+/// Outputs of a convolution.
 fn outputs(g: &Geometry) -> u64 {
-    let positions = (g.batch as u64).saturating_mul(g.plane() as u64);
-    positions.saturating_mul(g.filters as u64)
+    let extents = [g.batch, g.groups, g.filters, g.plane()];
+    extents
+        .into_iter()
+        .fold(1, |n, extent| n.saturating_mul(extent as u64))
 }
 
-/// Sums of all shares.
+/// Sums of all shares of its outputs.
 pub(super) fn sums(g: &Geometry, shares: u32) -> u64 {
     outputs(g).saturating_mul(u64::from(shares))
 }
@@ -139,17 +146,17 @@ pub(super) fn scratch(
     p.partials(DType::F32, outputs(g), shares)
 }
 
-/// Adds the step that adds them; `depth` products of a dtype went into each output.
+/// Adds the step that adds them, for results of a dtype.
 pub(super) fn add(
     p: &mut Planner<'_>,
     g: &Geometry,
-    (sums, shares): (Bound, u32),
-    (dtype, depth): (DType, usize),
+    (sums, shares): Sums,
+    dtype: DType,
 ) -> Result<(), KernelError> {
     let out = p.out()?;
     // One image has all shares before the next one.
     let images = g.batch as u64;
-    let counts = [images, outputs(g) / images.max(1), depth as u64];
+    let counts = [images, outputs(g) / images.max(1), g.depth() as u64];
     add_layers(p, dtype, (sums.read(), shares), counts, out);
     Ok(())
 }

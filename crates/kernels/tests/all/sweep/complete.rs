@@ -72,10 +72,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "what packs operands for matrix units, as below",
     ),
     (
-        "matmul/tile.wgsl",
-        "small devices take the other kernel; the tests of products fold its grid by 65,537 batches",
-    ),
-    (
         "matmul/tile_cooperative.wgsl",
         "matrix units, which the software device has: the unit tests of products run every way",
     ),

@@ -34,6 +34,7 @@ pub(crate) fn cases() -> Vec<Case> {
         pointwise(),
         transposed::<2>("conv_transpose2d", 0),
         transposed::<2>("conv_transpose2d", 1).form("phases"),
+        columns(),
         transposed::<3>("conv_transpose3d", 0),
         fold(),
     ];
@@ -179,6 +180,45 @@ fn transposed<const N: usize>(op: &'static str, way: u8) -> Case {
                 (&g.values[1][..], &g.dims[1][..]),
             );
             let terms = conv::conv_transpose(x, w, None, &reference, spatial(&g.out[0]));
+            let len: usize = g.dims[0][1] * g.dims[1][2..].iter().product::<usize>();
+            expect::sums(&terms, len + 1, g.dtype)
+        })
+}
+
+/// Filters of each tap, whose sums are added where they overlap.
+fn columns() -> Case {
+    const OPTIONS: ConvTransposeOptions<2> = ConvTransposeOptions {
+        stride: [2, 2],
+        padding_begin: [0, 1],
+        padding_end: [0, 0],
+        dilation: [1, 1],
+        output_padding: [0, 0],
+        groups: 1,
+    };
+    Case::new("conv_transpose2d", FLOATS)
+        .form("columns")
+        .reads(any())
+        .reads(any())
+        .reads(any())
+        .extents(|kind| {
+            let (batch, channels, size) = images::<2>(kind)?;
+            let x = [&[batch, channels * 8], &size[..]].concat();
+            let w = [&[channels * 8, 6], &taps::<2>(kind)[..]].concat();
+            let out = OPTIONS.output_shape(&shape(&x), &shape(&w), None).unwrap();
+            fit(&[&x, &w, &[6]], &[out.dims()])
+        })
+        .up_to(3000)
+        .call(|exec, a, out| {
+            let exec = exec.in_way(1);
+            exec.conv_transpose(&a[0], &a[1], Some(&a[2]), &OPTIONS, &out[0])
+        })
+        .gives(|g| {
+            let (x, w) = (
+                (&g.values[0][..], &g.dims[0][..]),
+                (&g.values[1][..], &g.dims[1][..]),
+            );
+            let terms =
+                conv::conv_transpose(x, w, Some(&g.values[2]), &OPTIONS, spatial(&g.out[0]));
             let len: usize = g.dims[0][1] * g.dims[1][2..].iter().product::<usize>();
             expect::sums(&terms, len + 1, g.dtype)
         })

@@ -3,6 +3,7 @@
 use ziggurat_core::DType;
 
 use super::super::geometry::Direction;
+use super::super::plan::Writes;
 use super::layout::{Channels, Range};
 use super::packing::{Packing, tiles};
 use super::planes::Planes;
@@ -109,6 +110,7 @@ pub(in crate::ops::conv) fn product(
     dtype: DType,
     packing: Packing,
     bias: bool,
+    writes: Writes,
 ) -> KernelChoice {
     let tile = packing.tile;
     let split = tile.kind == TileKind::Split;
@@ -123,7 +125,7 @@ pub(in crate::ops::conv) fn product(
         .name(if bias { "bias" } else { "no_bias" })
         .load(dtype)
         .store(dtype);
-    let shared = packing.shares > 1;
+    let shared = writes != Writes::Results;
     // Where tiles are few nothing but the tile's own work hides the time of its loads.
     let choice = if (tile.rows, tile.kind, tile.depth) == (64, TileKind::Cooperative, 64) {
         choice.ordered_loads()
@@ -226,14 +228,11 @@ fn kernels() -> (Vec<KernelChoice>, Vec<(DType, KernelChoice, bool)>) {
                     continue;
                 }
                 let packing = packing(false, vec4, Channels::Strided);
-                products.push((dtype, product(false, dtype, packing, bias), bias));
-                // Large tiles are not taken where tiles are few.
-                if tile.rows == 64 {
-                    let shared = Packing {
-                        shares: 2,
-                        ..packing
-                    };
-                    shares.push(product(false, dtype, shared, bias));
+                let write = |writes| product(false, dtype, packing, bias, writes);
+                products.push((dtype, write(Writes::Results), bias));
+                // Large tiles are not taken where tiles are few, nor filters of taps with a bias.
+                if tile.rows == 64 || !bias {
+                    shares.push(write(Writes::Shares));
                 }
             }
         }
@@ -247,8 +246,13 @@ pub(in crate::ops::conv) fn variants() -> Vec<Candidate> {
     let products = products.into_iter().map(|(_, choice, _)| choice);
     let all = others.into_iter().chain(products);
     let planes = Planes::samples().into_iter();
-    let all =
-        all.chain(planes.flat_map(|planes| [false, true].map(|bias| planes.choice(false, bias))));
+    let all = all.chain(planes.flat_map(|planes| {
+        let results = [false, true].map(|bias| planes.choice(false, bias, Writes::Results));
+        let sums = planes.of_filters_across();
+        results
+            .into_iter()
+            .chain([sums.choice(false, false, Writes::Shares)])
+    }));
     let candidate = |choice| Candidate::new(choice, PackedParams::FIELDS);
     all.map(candidate).collect()
 }
@@ -262,7 +266,7 @@ pub(in crate::ops::conv) fn writing_fused() -> Vec<(DType, KernelChoice, usize)>
         let bias = i == 0;
         (
             DType::F16,
-            planes.choice(false, bias),
+            planes.choice(false, bias, Writes::Results),
             3 + usize::from(bias),
         )
     });

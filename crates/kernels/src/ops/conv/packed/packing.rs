@@ -21,7 +21,7 @@ pub(crate) struct Packing {
     pub(super) vec4: bool,
     pub(super) channels: Channels,
     /// So many workgroups share the channels of each tile; their sums are added afterwards.
-    pub(super) shares: u32,
+    pub(in crate::ops::conv) shares: u32,
 }
 
 /// The tiles that can compute packed operands of a dtype, the larger first; `deep` ones take blocks of 64 channels.
@@ -141,7 +141,8 @@ impl Packing {
         };
         let sums = match self.shares {
             1 => 0,
-            shares => sums(g, shares),
+            // Shares are groups here.
+            _ => sums(g, 1),
         };
         let [_, most_lanes] = FLAG_LANES;
         tiles.all(|tile| tile.is_none_or(can))

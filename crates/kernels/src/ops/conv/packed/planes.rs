@@ -5,7 +5,8 @@ use ziggurat_pipeline::Grid;
 
 use super::super::Seen;
 use super::super::geometry::Geometry;
-use super::super::plan::plane_step;
+use super::super::plan::{Writes, plane_step};
+use super::super::{Sums, shares};
 use super::kernels::base;
 use super::{PackedParams, front};
 use crate::limits::ability::{Ability, MATRIX_UNITS};
@@ -21,6 +22,8 @@ pub(crate) struct Planes {
     pub(in crate::ops::conv) tile: Tile,
     /// Positions of an image lie side by side; else the channels of one do.
     across: bool,
+    /// Filters lie side by side; else the channels of one do.
+    filters_across: bool,
     /// The channels are a multiple of the tile's depth.
     whole: bool,
 }
@@ -46,11 +49,14 @@ impl Planes {
             && g.is_pointwise()
             && g.groups == 1
             && [channels, plane].into_iter().all(in_vectors)
-            && w.is_contiguous()
             && w.offset().is_multiple_of(4)
             && x.offset().is_multiple_of(4);
         let across = plane_step(g, x).and_then(|step| lies(front(x), step));
-        let Some(across) = across.filter(|_| fits) else {
+        let filters_across = w.is_contiguous().then_some(false).or_else(|| {
+            let (filter, channel) = front(w);
+            (filter == 1 && channel % 4 == 0 && in_vectors(filters)).then_some(true)
+        });
+        let (Some(across), Some(filters_across), true) = (across, filters_across, fits) else {
             return Vec::new();
         };
         let mut all: Vec<Self> = Self::TILES
@@ -59,6 +65,7 @@ impl Planes {
             .map(|tile| Self {
                 tile,
                 across,
+                filters_across,
                 whole: channels.is_multiple_of(u64::from(tile.depth)),
             })
             .collect();
@@ -89,7 +96,12 @@ impl Planes {
     }
 
     /// The kernel.
-    pub(in crate::ops::conv) fn choice(self, volume: bool, bias: bool) -> KernelChoice {
+    pub(in crate::ops::conv) fn choice(
+        self,
+        volume: bool,
+        bias: bool,
+        writes: Writes,
+    ) -> KernelChoice {
         let tile = self.tile;
         let dtype = DType::F16;
         let choice = base(volume, dtype, "planes")
@@ -102,8 +114,12 @@ impl Planes {
             })
             .name(if bias { "bias" } else { "no_bias" })
             .load(dtype)
-            .store(dtype)
-            .vec4()
+            .store(dtype);
+        let (choice, out) = match writes {
+            Writes::Results => (choice.vec4(), "conv/out_vec4.wgsl"),
+            _ => (choice.name("shares"), "conv/out_share_vec4.wgsl"),
+        };
+        let choice = choice
             .params("conv/packed/params.wgsl")
             .parts(&["conv/common.wgsl", "matmul/raster.wgsl"])
             .part(if bias {
@@ -111,7 +127,7 @@ impl Planes {
             } else {
                 "conv/no_bias.wgsl"
             })
-            .parts(&["matmul/every_tile.wgsl", "conv/out_vec4.wgsl"])
+            .parts(&["matmul/every_tile.wgsl", out])
             .parts(tile.depth_part())
             .parts(&[
                 "matmul/elements_f16.wgsl",
@@ -123,11 +139,19 @@ impl Planes {
                 "matmul/plain_lines.wgsl",
             ])
             .part(tile.body())
-            .constant("A_ACROSS", 0)
+            .constant("A_ACROSS", u32::from(self.filters_across))
             .constant("B_ACROSS", u32::from(self.across))
             .constant("WHOLE", u32::from(self.whole));
         let sizes = tile.constants();
         sizes.fold(choice, |choice, (name, value)| choice.constant(name, value))
+    }
+
+    /// The same for filters that lie side by side.
+    pub(super) const fn of_filters_across(self) -> Self {
+        Self {
+            filters_across: true,
+            ..self
+        }
     }
 
     /// One of each tile, for the catalogue.
@@ -135,6 +159,7 @@ impl Planes {
         Self::TILES.map(|tile| Self {
             tile,
             across: tile != Tile::COOPERATIVE_64_BY_32,
+            filters_across: false,
             whole: tile != Tile::COOPERATIVE_64,
         })
     }
@@ -156,12 +181,16 @@ pub(in crate::ops::conv) fn steps(
     g: &Geometry,
     planes: Planes,
     seen: Seen<'_>,
-) -> Result<(), KernelError> {
+    wanted: Writes,
+) -> Result<Option<Sums>, KernelError> {
     let Seen {
         x, w, bias_step, ..
     } = seen;
     let (image, filters, bound_bias) = (p.first()?, p.needed(0)?, p.other(1)?);
-    let out = p.out()?;
+    let out = match wanted {
+        Writes::Results => p.out()?,
+        _ => shares::scratch(p, g, 1)?,
+    };
     let n = |value: usize| saturated(value as u64);
     let [rows, cols] = planes.tile.count(g.filters as u64, g.plane() as u64);
     let params = PackedParams {
@@ -179,6 +208,7 @@ pub(in crate::ops::conv) fn steps(
         x_batch: wrap(front(x).0),
         x_channel: wrap(front(x).1),
         w_filter: wrap(front(w).0),
+        w_channel: wrap(front(w).1),
         x_steps: [0, 0, plane_step(g, x).map_or(0, wrap), 0],
         ..PackedParams::default()
     };
@@ -188,7 +218,11 @@ pub(in crate::ops::conv) fn steps(
     let invocations = u64::from(planes.tile.invocations());
     let grid = Grid::elements(tiles.saturating_mul(invocations), 1);
     let bindings = [image, filters, out].into_iter().chain(bound_bias);
-    let choice = planes.choice(g.is_volume(), bias_step.is_some());
-    p.last(choice, bindings, &params, grid);
-    Ok(())
+    let choice = planes.choice(g.is_volume(), bias_step.is_some(), wanted);
+    if wanted == Writes::Results {
+        p.last(choice, bindings, &params, grid);
+        return Ok(None);
+    }
+    p.step(choice, bindings, &params, grid);
+    Ok(Some((out, 1)))
 }

@@ -6,8 +6,8 @@ use super::super::fold;
 use super::super::geometry::Direction;
 use super::super::packed::{self, PackedParams};
 use super::super::rows::Rows;
-use super::super::subpixel;
-use super::{ConvParams, Method, Writes, choice};
+use super::super::transposed::{columns, subpixel};
+use super::{ConvParams, FilterRows, Method, Sort, Writes};
 use crate::ops::tile::Tile;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
@@ -21,6 +21,16 @@ pub(super) const POINTWISE_VEC4: Method = Method::Pointwise {
     tile: Tile::DEFAULT,
     vec4: true,
 };
+
+/// Convolutions over two axes.
+const fn forward(dtype: DType, bias: bool) -> Sort {
+    Sort {
+        direction: Direction::Forward,
+        dtype,
+        volume: false,
+        bias,
+    }
+}
 
 /// Every kernel, with and without bias, for every float dtype; both directions and volumes where they matter.
 pub(crate) fn variants() -> Vec<Candidate> {
@@ -45,9 +55,18 @@ pub(crate) fn variants() -> Vec<Candidate> {
         for (direction, method) in methods {
             for bias in [false, true] {
                 for volume in [false, true] {
-                    let dense = !volume;
-                    let write =
-                        |writes| choice(direction, dtype, method, volume, dense, bias, writes);
+                    let rows = if volume {
+                        FilterRows::Strided
+                    } else {
+                        FilterRows::Dense
+                    };
+                    let sort = Sort {
+                        direction,
+                        dtype,
+                        volume,
+                        bias,
+                    };
+                    let write = |writes| sort.choice(method, rows, writes);
                     all.push(write(Writes::Results));
                     if volume && method != POINTWISE_VEC4 {
                         all.push(write(Writes::Sums));
@@ -62,40 +81,30 @@ pub(crate) fn variants() -> Vec<Candidate> {
             .into_iter()
             .flat_map(|rows| [(rows, false), (rows, true)])
         {
-            let forward = Direction::Forward;
-            all.push(choice(
-                forward,
-                dtype,
-                method,
-                false,
-                true,
-                bias,
-                Writes::Results,
-            ));
+            all.push(forward(dtype, bias).choice(method, FilterRows::Dense, Writes::Results));
         }
         if dtype != DType::F16 {
-            let (forward, wide) = (Direction::Forward, Method::Tiled(Tile::WIDE));
+            let wide = Method::Tiled(Tile::WIDE);
+            let forms = [(FilterRows::Strided, false), (FilterRows::Dense, true)];
             for writes in [Writes::Flagged, Writes::FlaggedShares] {
-                let flagged = |bias| choice(forward, dtype, wide, false, bias, bias, writes);
-                all.extend([false, true].map(flagged));
+                let flagged = |(rows, bias)| forward(dtype, bias).choice(wide, rows, writes);
+                all.extend(forms.map(flagged));
             }
         }
-        all.extend([Writes::Results, Writes::Sums].map(|writes| fold::choice(dtype, writes)));
+        all.extend(fold::variants(dtype));
         let [_, others @ ..] = Tile::ALL;
         for tile in others {
             let methods = [Method::Tiled(tile), Method::Pointwise { tile, vec4: true }];
-            let forward = Direction::Forward;
-            all.extend(
-                methods.map(|method| {
-                    choice(forward, dtype, method, false, true, true, Writes::Results)
-                }),
-            );
+            let of =
+                |method| forward(dtype, true).choice(method, FilterRows::Dense, Writes::Results);
+            all.extend(methods.map(of));
         }
     }
     all.into_iter()
         .map(|choice| Candidate::new(choice, ConvParams::FIELDS))
         .chain(packed::variants())
         .chain(subpixel::variants())
+        .chain(columns::variants())
         .collect()
 }
 
@@ -109,7 +118,7 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, &'static [ParamField]
             pad: 1,
         })
     };
-    let forward = [
+    let methods = [
         rows(true),
         rows(false),
         Method::Direct,
@@ -119,25 +128,23 @@ pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, &'static [ParamField]
     ];
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
-        for (i, method) in forward.into_iter().enumerate() {
+        for (i, method) in methods.into_iter().enumerate() {
             let bias = (i % 2 == 0) == (dtype == DType::F32);
-            let direction = Direction::Forward;
-            let choice = choice(direction, dtype, method, false, true, bias, Writes::Results);
+            let choice = forward(dtype, bias).choice(method, FilterRows::Dense, Writes::Results);
             all.push((dtype, choice, ConvParams::FIELDS, 3 + usize::from(bias)));
         }
-        let choice = choice(
-            Direction::Transposed,
-            dtype,
-            Method::Tiled(Tile::DEFAULT),
-            true,
-            false,
-            true,
-            Writes::Results,
-        );
+        let transposed = Sort {
+            direction: Direction::Transposed,
+            volume: true,
+            ..forward(dtype, true)
+        };
+        let tiled = Method::Tiled(Tile::DEFAULT);
+        let choice = transposed.choice(tiled, FilterRows::Strided, Writes::Results);
         all.push((dtype, choice, ConvParams::FIELDS, 4));
     }
     let packed = packed::writing_fused().into_iter();
     all.extend(subpixel::writing_fused());
+    all.extend(columns::writing_fused());
     all.extend(packed.map(|(dtype, choice, own)| (dtype, choice, PackedParams::FIELDS, own)));
     all
 }

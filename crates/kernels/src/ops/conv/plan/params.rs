@@ -1,7 +1,6 @@
 //! The parameters of the convolution kernels.
 
-use ziggurat_core::Layout;
-
+use super::super::Seen;
 use super::super::geometry::{Direction, Geometry};
 use super::front;
 use crate::limits::budget::Part;
@@ -44,13 +43,14 @@ params! {
 }
 
 /// What the geometry and the operands' strides say; offsets come with the bindings.
-pub(in crate::ops::conv) fn params(g: &Geometry, x: &Layout, w: &Layout) -> ConvParams {
+pub(in crate::ops::conv) fn params(g: &Geometry, seen: Seen<'_>) -> ConvParams {
+    let Seen { x, w, .. } = seen;
     let n = |value: usize| saturated(value as u64);
     let ((x_batch, x_channel), (w_first, w_second)) = (front(x), front(w));
     let times = |stride: isize, by: usize| wrap(stride).wrapping_mul(n(by));
-    let (w_group, w_filter, w_channel) = match g.direction {
-        Direction::Forward => (times(w_first, g.filters), w_first, w_second),
-        Direction::Transposed => (times(w_first, g.channels), w_second, w_first),
+    let (w_filter, w_channel) = match g.direction {
+        Direction::Forward => (w_first, w_second),
+        Direction::Transposed => (w_second, w_first),
     };
     ConvParams {
         batch: n(g.batch),
@@ -62,7 +62,7 @@ pub(in crate::ops::conv) fn params(g: &Geometry, x: &Layout, w: &Layout) -> Conv
         x_batch: wrap(x_batch),
         x_channel: wrap(x_channel),
         x_group: times(x_channel, g.channels),
-        w_group,
+        w_group: seen.w_group,
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
         extent: vector(g.input),

@@ -11,6 +11,7 @@ fn seen<'a>(x: &'a Layout, w: &'a Layout, dtype: DType) -> Seen<'a> {
         dtype,
         x,
         w,
+        w_group: 0,
         bias_step: None,
     }
 }

@@ -9,14 +9,14 @@
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::geometry::{Direction, Geometry};
-use super::plan::{self, Method, front};
-use super::{Images, Seen, chosen, steps_of};
+use super::super::geometry::{Direction, Geometry};
+use super::super::plan::{self, front};
+use super::super::{Seen, steps_of};
+use super::{PRODUCTS, products};
 use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::geometry::MAX_COUNT;
 use crate::ops::spatial::{spatial_strides, steps as strides, vector};
-use crate::ops::ways::Ways;
 use crate::run::error::KernelError;
 use crate::run::plan::{Between, Bound, Planner};
 use crate::source::candidate::Candidate;
@@ -92,8 +92,7 @@ fn inner(g: &Geometry, dtype: DType) -> Option<Geometry> {
         inner.padding_end[axis] = read.abs_diff(there);
     }
     // Matrix units write f16 and bf16 four positions at a time then: on an H200 128 channels of 32 × 28 × 28 take 87 µs instead of 131.
-    let halves = phases > 1 && dtype.bytes() == 2;
-    if halves && !inner.is_pointwise() && !inner.plane().is_multiple_of(4) {
+    if dtype.bytes() == 2 && !inner.is_pointwise() && !inner.plane().is_multiple_of(4) {
         let width = inner.output[2].next_multiple_of(4);
         inner.padding_end[2] = inner.padding_end[2].saturating_add(width - inner.output[2]);
         inner.output[2] = width;
@@ -124,23 +123,8 @@ fn results(inner: &Geometry) -> u64 {
         .fold(1, |n, extent| n.saturating_mul(extent as u64))
 }
 
-/// The ways to compute a transposed convolution on a device.
-pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Method> {
-    let others = plan::ways(g, seen, ability);
-    if !fits(g, seen, ability) {
-        return others;
-    }
-    let (own, other) = (Method::SubPixel, others.default);
-    let [default, second] = match pays(g, seen, ability) {
-        true => [own, other],
-        false => [other, own],
-    };
-    let further = others.all().skip(1);
-    Ways::new(default, std::iter::once(second).chain(further))
-}
-
 /// Whether a device can run it.
-fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
+pub(super) fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
     inner(g, seen.dtype).is_some_and(|inner| {
         let [_, elements] = lengths(&inner, seen.bias_step.is_some());
         let most = elements.max(results(&inner));
@@ -152,24 +136,9 @@ fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
 }
 
 /// Whether it takes less time than a kernel that looks for taps between inputs.
-fn pays(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
-    // What two more dispatches are worth.
+pub(super) fn pays(g: &Geometry) -> bool {
     const DEPTH: usize = 128;
-    const PRODUCTS: u64 = 1 << 22;
-    let outputs = [g.batch, g.groups, g.filters, g.plane()];
-    let products = outputs.into_iter().fold(g.depth() as u64, |n, extent| {
-        n.saturating_mul(extent as u64)
-    });
-    if g.depth() < DEPTH || products < PRODUCTS {
-        return false;
-    }
-    // With one phase the products are the same ones.
-    let on_units = || {
-        let (inner, w) = inner_and_filters(g, seen.dtype)?;
-        let best = plan::ways(&inner, of_phases(seen, &w), ability).default;
-        Some(matches!(best, Method::Packed(_) | Method::Planes(_)))
-    };
-    phases(g) > 1 || on_units() == Some(true)
+    g.depth() >= DEPTH && products(g) >= PRODUCTS
 }
 
 /// The convolution of all phases, and how its filters lie.
@@ -184,33 +153,24 @@ fn inner_and_filters(g: &Geometry, dtype: DType) -> Option<(Geometry, Layout)> {
 }
 
 /// The operands of the convolution of all phases.
-fn of_phases<'a>(seen: Seen<'a>, w: &'a Layout) -> Seen<'a> {
+fn of_phases<'a>(inner: &Geometry, seen: Seen<'a>, w: &'a Layout) -> Seen<'a> {
     Seen {
         w,
         bias_step: seen.bias_step.map(|_| 1),
+        w_group: wrap(front(w).0).wrapping_mul(saturated(inner.filters as u64)),
         ..seen
     }
 }
 
-/// Adds the dispatches of a transposed convolution, in the way that was chosen: what only that needs is not in programs that have
-/// none.
-pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError> {
-    let seen = Images::of(p.op, p.ends)?.seen();
-    let method = chosen(p, g, seen, |ability| ways(g, seen, ability));
-    if method == Method::SubPixel {
-        return interleaved(p, g, seen);
-    }
-    steps_of(p, g, seen, method)
-}
-
-fn interleaved(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), KernelError> {
+/// Adds the dispatches.
+pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), KernelError> {
     let Some((inner, w)) = inner_and_filters(g, seen.dtype) else {
         return Err(KernelError::internal(
             p.op,
             "a transposed convolution has phases that it cannot have",
         ));
     };
-    let of_phases = of_phases(seen, &w);
+    let of_phases = of_phases(&inner, seen, &w);
     let (op, dtype, phases) = (p.op, seen.dtype, phases(g));
     let [from_bias, elements] = lengths(&inner, seen.bias_step.is_some());
     let shape = |len: u64| {
@@ -223,7 +183,7 @@ fn interleaved(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), 
         w_offset: given.offset,
         bias_offset: bias.map_or(0, |bias| bias.offset),
         bias_step: seen.bias_step.unwrap_or(0),
-        ..params(g, &inner, seen.w)
+        ..params(g, &inner, seen)
     };
     let bindings = [given, filters].into_iter().chain(bias);
     let grid = |invocations: u64| Grid::elements(invocations, 1);
@@ -236,18 +196,13 @@ fn interleaved(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), 
         offset: saturated(from_bias),
         ..filters
     });
-    let out = (phases > 1)
-        .then(|| p.scratch(shape(results(&inner))?, dtype))
-        .transpose()?;
+    let of_all = p.scratch(shape(results(&inner))?, dtype)?;
     let method = plan::ways(&inner, of_phases, &p.exec.ability()).default;
     let between = Between {
         others: [Some(filters), bias],
-        out,
+        out: Some(of_all),
     };
     p.with(between, |p| steps_of(p, &inner, of_phases, method))?;
-    let Some(of_all) = out else {
-        return Ok(());
-    };
     let (out, vec4) = (p.out()?, g.output[2].is_multiple_of(4));
     let params = SubPixelParams {
         out_offset: out.offset,
@@ -261,9 +216,9 @@ fn interleaved(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), 
 }
 
 /// What the geometry and the strides of the filters say.
-fn params(g: &Geometry, inner: &Geometry, w: &Layout) -> SubPixelParams {
+fn params(g: &Geometry, inner: &Geometry, seen: Seen<'_>) -> SubPixelParams {
     let n = |value: usize| saturated(value as u64);
-    let (w_channel, w_filter) = front(w);
+    let (w_channel, w_filter) = front(seen.w);
     let mut cut = g.pads;
     for (cut, stride) in cut.iter_mut().zip(g.stride) {
         *cut %= stride;
@@ -277,12 +232,12 @@ fn params(g: &Geometry, inner: &Geometry, w: &Layout) -> SubPixelParams {
         taps: n(inner.taps()),
         planes: n(g.batch.saturating_mul(g.groups).saturating_mul(g.filters)),
         plane: n(inner.plane()),
-        w_group: wrap(w_channel).wrapping_mul(n(g.channels)),
+        w_group: seen.w_group,
         w_filter: wrap(w_filter),
         w_channel: wrap(w_channel),
         window: vector(inner.kernel),
         stride: vector(g.stride),
-        w_steps: strides(spatial_strides(w)),
+        w_steps: strides(spatial_strides(seen.w)),
         extent: vector(inner.output),
         result: vector(g.output),
         cut: vector(cut),
@@ -337,7 +292,7 @@ fn interleave(volume: bool, dtype: DType, vec4: bool) -> KernelChoice {
 }
 
 /// Every kernel, for the catalogue.
-pub(super) fn variants() -> Vec<Candidate> {
+pub(in crate::ops::conv) fn variants() -> Vec<Candidate> {
     let floats = || DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     let filters =
         floats().flat_map(|dtype| [false, true].map(|bias| filters_of_phases(dtype, bias)));
@@ -350,7 +305,8 @@ pub(super) fn variants() -> Vec<Candidate> {
 }
 
 /// Kernels that write through an epilogue over results of a dtype, and their bindings.
-pub(super) fn writing_fused() -> Vec<(DType, KernelChoice, &'static [ParamField], usize)> {
+pub(in crate::ops::conv) fn writing_fused()
+-> Vec<(DType, KernelChoice, &'static [ParamField], usize)> {
     let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_float());
     let forms = floats.flat_map(|dtype| [false, true].map(|vec4| (dtype, vec4)));
     forms
