@@ -29,13 +29,12 @@ fn main(
         let base = params.x_offset + (plane / params.channels) * params.x_batch + channel * params.x_group;
         let step = tap_steps();
         let back = back(step);
-        var taps = vec4<u32>();
-        var windows = vec4<u32>();
-        for (var i = 0u; i < 4u; i++) {
-            let at = place(start.z + i, params.stride.z, params.dilation.z, step.z, params.kernel.z);
-            taps[i] = at.x;
-            windows[i] = at.y;
-        }
+        let at_0 = place(start.z, params.stride.z, params.dilation.z, step.z, params.kernel.z);
+        let at_1 = place(start.z + 1u, params.stride.z, params.dilation.z, step.z, params.kernel.z);
+        let at_2 = place(start.z + 2u, params.stride.z, params.dilation.z, step.z, params.kernel.z);
+        let at_3 = place(start.z + 3u, params.stride.z, params.dilation.z, step.z, params.kernel.z);
+        let taps = vec4<u32>(at_0.x, at_1.x, at_2.x, at_3.x);
+        let windows = vec4<u32>(at_0.y, at_1.y, at_2.y, at_3.y);
         var first_z = vec2<u32>();
         if VOLUME == 1u {
             first_z = place(start.x, params.stride.x, params.dilation.x, step.x, params.kernel.x);

@@ -15,10 +15,7 @@ pub(super) mod subpixel;
 
 use flipped::Flipped;
 
-/// Products of a kernel that looks for taps between inputs that are worth two more dispatches.
-const PRODUCTS: u64 = 1 << 22;
-
-/// How many those are.
+/// Products of a kernel that looks for taps between inputs.
 fn products(g: &Geometry) -> u64 {
     let outputs = [g.batch, g.groups, g.filters, g.plane()];
     outputs.into_iter().fold(g.depth() as u64, |n, extent| {

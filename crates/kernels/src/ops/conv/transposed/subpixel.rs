@@ -12,7 +12,7 @@ use ziggurat_pipeline::Grid;
 use super::super::geometry::{Direction, Geometry};
 use super::super::plan::{self, front};
 use super::super::{Seen, steps_of};
-use super::{PRODUCTS, products};
+use super::products;
 use crate::limits::ability::Ability;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::geometry::MAX_COUNT;
@@ -138,6 +138,8 @@ pub(super) fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
 /// Whether it takes less time than a kernel that looks for taps between inputs.
 pub(super) fn pays(g: &Geometry) -> bool {
     const DEPTH: usize = 128;
+    // Worth two more dispatches.
+    const PRODUCTS: u64 = 1 << 22;
     g.depth() >= DEPTH && products(g) >= PRODUCTS
 }
 
