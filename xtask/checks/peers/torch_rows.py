@@ -237,14 +237,28 @@ if wants("conv"):
              ((32, 3, 224, 224), (64, 3, 7, 7), 2, 3, 1), ((32, 128, 56, 56), (128, 1, 3, 3), 1, 1, 128),
              ((32, 256, 56, 56), (64, 256, 1, 1), 1, 0, 1), ((32, 512, 7, 7), (512, 512, 3, 3), 1, 1, 1),
              ((32, 128, 28, 28), (128, 4, 3, 3), 1, 1, 32), ((1, 512, 14, 14), (512, 512, 3, 3), 1, 1, 1)]
-    for dt in (F32, F16):
-        for xs, ws, s, p, g in (cases[4:] if dt == F32 else cases[2:]) if not Q else []:
+    for dt in (F32, F16, BF16):
+        for i, (xs, ws, s, p, g) in enumerate(cases if not Q else []):
+            if dt == BF16 and i > 1:
+                break
             x, w = rnd(*xs, dt=dt), rnd(*ws, dt=dt)
             oh = (xs[2] + 2 * p - ws[2]) // s + 1
             out = xs[0] * ws[0] * oh * oh
             shape = f"x{text(xs)} w{text(ws)} s{s} p{p} g{g}"
-            row("conv2d", dt, shape, lambda: F.conv2d(x, w, stride=s, padding=p, groups=g),
-                width(dt) * (x.numel() + w.numel() + out), 2.0 * out * ws[1] * ws[2] * ws[3])
+            bytes_, flops = width(dt) * (x.numel() + w.numel() + out), 2.0 * out * ws[1] * ws[2] * ws[3]
+            row("conv2d", dt, shape, lambda: F.conv2d(x, w, stride=s, padding=p, groups=g), bytes_, flops)
+            if i < 2:
+                x, w = (t.to(memory_format=torch.channels_last) for t in (x, w))
+                row("conv2d_nhwc", dt, shape, lambda: F.conv2d(x, w, stride=s, padding=p, groups=g), bytes_, flops)
+    transposed = [((32, 256, 14, 14), (256, 128, 4, 4), 2, 1, 0), ((32, 128, 28, 28), (128, 64, 3, 3), 2, 1, 1),
+                  ((8, 256, 32, 32), (256, 128, 2, 2), 2, 0, 0), ((32, 64, 28, 28), (64, 64, 3, 3), 1, 1, 0),
+                  ((1, 512, 16, 16), (512, 256, 3, 3), 2, 1, 1)]
+    for dt in (F32, F16):
+        for xs, ws, s, p, o in transposed if not Q else []:
+            x, w = rnd(*xs, dt=dt), rnd(*ws, dt=dt)
+            call = lambda: F.conv_transpose2d(x, w, stride=s, padding=p, output_padding=o)
+            row("conv_transpose2d", dt, f"x{text(xs)} w{text(ws)} s{s} p{p} o{o}", call,
+                width(dt) * (x.numel() + w.numel() + call().numel()), 2.0 * x.numel() * ws[1] * ws[2] * ws[3])
     ps = (2, 8, 16, 16) if Q else (32, 64, 112, 112)
     for dt in (F32, F16):
         x, e = rnd(*ps, dt=dt), width(dt)

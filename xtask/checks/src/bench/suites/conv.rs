@@ -2,6 +2,8 @@
 
 use ziggurat_tensor::{Conv2dOptions, DType, Error, Pool2dOptions, Tensor};
 
+mod transposed;
+
 use super::size;
 use crate::bench::case::{Case, Cost, Ready, amount, dims_text};
 use crate::bench::expect::{Check, Want, dot, near, spread, summed, values, worst};
@@ -101,6 +103,7 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
             }
         }
     }
+    cases.extend(transposed::cases(quick));
     let dims = size(quick, [32, 64, 112, 112], [2, 8, 16, 16]);
     for dtype in super::WIDE_AND_NARROW {
         cases.extend([
