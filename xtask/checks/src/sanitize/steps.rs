@@ -100,7 +100,10 @@ const LONG: &[&str] = &[
 ];
 
 /// Unit tests that run what is chosen on larger devices, or for larger operands.
-const WAYS: &[&str] = &["matmul::tests::every_way_gives"];
+const WAYS: &[&str] = &[
+    "matmul::tests::every_way_gives",
+    "conv::transposed::tests::every_way_gives",
+];
 
 /// So few turns of its loops for an invocation that what takes many of them in tests of millions of elements, and is cut into
 /// several dispatches then, is cut at any size.

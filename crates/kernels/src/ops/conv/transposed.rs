@@ -52,3 +52,6 @@ pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry) -> Result<(), KernelError
         method => steps_of(p, g, seen, method),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,7 +87,12 @@ pub(super) fn fits(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> bool {
 /// The way to compute the convolution of all taps; none if that has no tiles.
 fn tiles(inner: &Geometry, seen: Seen<'_>, ability: &Ability) -> Option<Method> {
     let method = plan::ways(inner, seen, ability).default;
-    (!matches!(method, Method::Direct | Method::Rows(_))).then_some(method)
+    has_tiles(method).then_some(method)
+}
+
+/// Others do not leave sums.
+pub(super) const fn has_tiles(method: Method) -> bool {
+    !matches!(method, Method::Direct | Method::Rows(_))
 }
 
 /// Whether it takes less time than a kernel that looks for taps between inputs.
@@ -100,10 +105,20 @@ pub(super) fn pays(g: &Geometry) -> bool {
 
 /// Adds the dispatches.
 pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), KernelError> {
+    steps_by(p, g, seen, tiles)
+}
+
+/// Adds the dispatches, in a way to compute the convolution of all taps.
+pub(super) fn steps_by(
+    p: &mut Planner<'_>,
+    g: &Geometry,
+    seen: Seen<'_>,
+    way: impl FnOnce(&Geometry, Seen<'_>, &Ability) -> Option<Method>,
+) -> Result<(), KernelError> {
     let planned = inner(g).zip(filters_of_taps(g, seen.w));
     let method = planned.as_ref().and_then(|(inner, w)| {
         let ability = p.exec.ability();
-        tiles(inner, of_taps(seen, w), &ability)
+        way(inner, of_taps(seen, w), &ability)
     });
     let (Some((inner, w)), Some(method)) = (planned, method) else {
         return Err(KernelError::internal(
