@@ -281,7 +281,7 @@ fn steps_of(
     seen: Seen<'_>,
     method: Method,
 ) -> Result<(), KernelError> {
-    match left(p, g, seen, method, Writes::Results)? {
+    match results_or_sums(p, g, seen, method, Writes::Results)? {
         Some(sums) => shares::add(p, g, sums, seen.dtype),
         None => Ok(()),
     }
@@ -295,14 +295,14 @@ fn sums_of(
     method: Method,
 ) -> Result<Sums, KernelError> {
     let op = p.op;
-    left(p, g, seen, method, Writes::Shares)?.ok_or(KernelError::internal(
+    results_or_sums(p, g, seen, method, Writes::Shares)?.ok_or(KernelError::internal(
         op,
         "a convolution left results where it was asked for sums",
     ))
 }
 
 /// Adds the dispatches of a method: they leave what is wanted, or sums where there are shares or parts of each result.
-fn left(
+fn results_or_sums(
     p: &mut Planner<'_>,
     whole: &Geometry,
     seen: Seen<'_>,

@@ -6,8 +6,9 @@ use super::*;
 use crate::layer::{Host, layer};
 use ziggurat_kernels::{ConvTranspose2dOptions, ConvTransposeOptions, FusedOutput, Sink};
 
-/// What kernels of each form say: the filters of phases, and what adds taps.
+/// What kernels of each form say: the filters of phases, what looks for taps between inputs, and what adds taps.
 const PHASES: &str = "fn steps_to(at: vec3<u32>) -> u32";
+const GATHERED: &str = "fn tap_step(stride: u32, dilation: u32) -> u32 {\n    if";
 const COLUMNS: &str = "fn along(line: u32";
 
 /// A transposed convolution over two axes.
@@ -184,13 +185,27 @@ fn stride_one_is_a_plain_convolution() {
         let x = random(&exec, DType::F32, &case.x, dense, &mut rng);
         let w = random(&exec, DType::F32, &case.filters(), dense, &mut rng);
         assert!(case.is_plain());
-        let gathered = case.ways(
-            &exec,
-            (&x.view, &w.view),
-            "fn tap_step(stride: u32, dilation: u32) -> u32 {\n    if",
-        );
+        let gathered = case.ways(&exec, (&x.view, &w.view), GATHERED);
         assert!(gathered.is_empty());
     }
+    // What says so of a kernel that gathers is in one.
+    let case = Case::new([1, 3, 4, 6], [2, 3, 3], |o| o.stride([2, 3]));
+    let mut rng = Random(78);
+    let x = random(
+        &exec,
+        DType::F32,
+        &case.x,
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    let w = random(
+        &exec,
+        DType::F32,
+        &case.filters(),
+        Arrangement::Contiguous,
+        &mut rng,
+    );
+    assert!(!case.ways(&exec, (&x.view, &w.view), GATHERED).is_empty());
 }
 
 /// Of much work phases are the default, and matrix units multiply where there are some.

@@ -158,18 +158,34 @@ fn block(tensor: &Tensor, at: [usize; 4], len: [usize; 4]) -> Outcome<Vec<f64>> 
     values(&tensor)
 }
 
+/// The largest error of sampled elements of a result of `[N, O, H, W]`: corners, where the padding is, and places within. Each is
+/// the sum of the products of two lists, which `factors` finds for `[n, o, y, x]`.
+fn sampled(
+    out: &Tensor,
+    dims: [usize; 4],
+    factors: impl Fn([usize; 4]) -> Outcome<[Vec<f64>; 2]>,
+) -> Outcome<f64> {
+    let mut error = 0.0_f64;
+    for i in 0..6 {
+        let pick = |axis: usize, salt: usize| {
+            let places = spread(dims[axis], 6);
+            places[(i * salt) % places.len()]
+        };
+        let at = [pick(0, 1), pick(1, 1), pick(2, 5), pick(3, 1)];
+        let [kernel, patch] = factors(at)?;
+        let got = block(out, at, [1; 4])?;
+        let (sum, size) = dot(&kernel, &patch);
+        error = error.max(worst(&got, &[summed(sum, size)]));
+    }
+    Ok(error)
+}
+
 fn convolved(shape: Shape, x: Tensor, w: Tensor) -> Check {
     Box::new(move |out| {
-        let [n, o, height, width] = shape.out();
+        let dims = shape.out();
         let [_, channels, kh, kw] = shape.w;
-        let mut error = 0.0_f64;
-        for i in 0..6 {
-            // Corners, where the padding is, and places within.
-            let pick = |extent: usize, salt: usize| {
-                spread(extent, 6)[(i * salt) % spread(extent, 6).len()]
-            };
-            let (b, f, oy, ox) = (pick(n, 1), pick(o, 1), pick(height, 5), pick(width, 1));
-            let first = f / (o / shape.groups) * channels;
+        sampled(out, dims, |[b, f, oy, ox]| {
+            let first = f / (dims[1] / shape.groups) * channels;
             let kernel = block(&w, [f, 0, 0, 0], [1, channels, kh, kw])?;
             let image = block(&x, [b, first, 0, 0], [1, channels, shape.x[2], shape.x[3]])?;
             let at = |c: usize, y: usize, x: usize| -> f64 {
@@ -182,14 +198,11 @@ fn convolved(shape: Shape, x: Tensor, w: Tensor) -> Check {
                     _ => 0.0,
                 }
             };
-            let patch: Vec<f64> = (0..kernel.len())
+            let patch = (0..kernel.len())
                 .map(|i| at(i / (kh * kw), i / kw % kh, i % kw))
                 .collect();
-            let got = block(out, [b, f, oy, ox], [1; 4])?;
-            let (sum, size) = dot(&kernel, &patch);
-            error = error.max(worst(&got, &[summed(sum, size)]));
-        }
-        Ok(error)
+            Ok([kernel, patch])
+        })
     })
 }
 
