@@ -1,7 +1,7 @@
 // Computes: out[batch, row, col] = a[batch, row, col] as bare bits, where a's neighbours in memory are rows and out's are columns:
-//           tiles of 64 x 64 elements through workgroup memory.
+//           four rows of four columns by each invocation, which reads vectors of rows and writes vectors of columns.
 // Bindings: params, a, out (declared by the read and write parts).
-// Grid: row_tiles * col_tiles * batch workgroups, folded, those of neighbouring columns side by side.
+// Grid: row_tiles * col_tiles * batch workgroups of 64 x 64 elements, folded, those of neighbouring columns side by side.
 // Requires: read4 (read part); write4 (write part). Workgroups of 256.
 // Accuracy: exact.
 
@@ -9,14 +9,6 @@ override WG: u32 = 256u;
 override BATCH_AXES: u32 = 0u;
 
 const SIDE: u32 = 64u;
-
-var<workgroup> tile_bits: array<u32, 4096>;
-
-// Where the tile has an element, counted from its corner: columns side by side, each with its rows in an order of its own, so that
-// neighbouring columns of a row are in different banks.
-fn place(row: u32, col: u32) -> u32 {
-    return col * SIDE + (row ^ ((col / 4u) * 2u));
-}
 
 @compute @workgroup_size(WG)
 fn main(
@@ -26,7 +18,13 @@ fn main(
 ) {
     let id = group.x + (group.y + group.z * groups.y) * groups.x;
     let per_batch = params.row_tiles * params.col_tiles;
-    let live = id < per_batch * params.batch;
+    // 8 invocations side by side read neighbours, and those of every eighth write neighbours: with 32 of them in a subgroup both
+    // sides touch whole sectors of the cache.
+    let row = ((id % per_batch) / params.col_tiles) * SIDE + 4u * (lid % 8u + 8u * ((lid / 32u) % 2u));
+    let col = (id % params.col_tiles) * SIDE + 4u * ((lid / 8u) % 4u + 4u * (lid / 64u));
+    if id >= per_batch * params.batch || row >= params.rows || col >= params.cols {
+        return;
+    }
     var source = params.offset_a;
     var sink = params.offset_out;
     var rest = id / per_batch;
@@ -37,35 +35,21 @@ fn main(
         sink += (rest - outer * axis.x) * axis.z;
         rest = outer;
     }
-    let first_row = ((id % per_batch) / params.col_tiles) * SIDE;
-    let first_col = (id % params.col_tiles) * SIDE;
-
-    // Neighbours read neighbouring rows.
-    for (var n = 0u; n < 4u; n++) {
-        let row = (lid % 16u) * 4u;
-        let col = lid / 16u + n * 16u;
-        if live && first_row + row < params.rows && first_col + col < params.cols {
-            let v = read4(source + (first_col + col) * params.a_col, first_row + row);
-            tile_bits[place(row, col)] = v.x;
-            tile_bits[place(row + 1u, col)] = v.y;
-            tile_bits[place(row + 2u, col)] = v.z;
-            tile_bits[place(row + 3u, col)] = v.w;
-        }
+    // Past the last column, that of the last column.
+    let cols = source + min(vec4<u32>(col, col + 1u, col + 2u, col + 3u), vec4<u32>(params.cols - 1u)) * params.a_col;
+    let x = read4(cols.x, row);
+    let y = read4(cols.y, row);
+    let z = read4(cols.z, row);
+    let w = read4(cols.w, row);
+    let first = sink + row * params.out_row;
+    write4(first, col, vec4<u32>(x.x, y.x, z.x, w.x));
+    if row + 1u < params.rows {
+        write4(first + params.out_row, col, vec4<u32>(x.y, y.y, z.y, w.y));
     }
-    workgroupBarrier();
-    // Neighbours write neighbouring columns.
-    for (var n = 0u; n < 4u; n++) {
-        let col = (lid % 16u) * 4u;
-        let row = lid / 16u + n * 16u;
-        if live && first_row + row < params.rows && first_col + col < params.cols {
-            let last = min(SIDE, params.cols - first_col) - 1u;
-            let v = vec4<u32>(
-                tile_bits[place(row, col)],
-                tile_bits[place(row, min(col + 1u, last))],
-                tile_bits[place(row, min(col + 2u, last))],
-                tile_bits[place(row, min(col + 3u, last))],
-            );
-            write4(sink + (first_row + row) * params.out_row, first_col + col, v);
-        }
+    if row + 2u < params.rows {
+        write4(first + 2u * params.out_row, col, vec4<u32>(x.z, y.z, z.z, w.z));
+    }
+    if row + 3u < params.rows {
+        write4(first + 3u * params.out_row, col, vec4<u32>(x.w, y.w, z.w, w.w));
     }
 }

@@ -1,5 +1,5 @@
-//! Copies to a dense output of an operand whose neighbours in memory lie along another axis than the output's: tile by tile
-//! through workgroup memory, so that both sides of the copy touch memory in long runs.
+//! Copies to a dense output of an operand whose neighbours in memory lie along another axis than the output's: tile by tile,
+//! so that both sides of the copy touch memory in long runs.
 //!
 //! Elements move as bare bits, like those of all copies.
 
@@ -41,8 +41,6 @@ params! {
 const SIDE: u64 = 64;
 /// Invocations of a workgroup: each moves four vectors of four.
 const INVOCATIONS: u32 = 256;
-/// The tile, an element in each 32-bit word.
-const WORKGROUP_BYTES: u32 = 4 * 64 * 64;
 /// A side shorter than this leaves most of a tile empty.
 const LEAST: usize = 16;
 
@@ -63,7 +61,7 @@ pub(crate) struct Transpose {
 impl Transpose {
     /// The copy of `a` to the dense `out` of the same shape, if it is one for tiles.
     pub(crate) fn of(a: &View, out: &View, ability: &Ability) -> Option<Self> {
-        if ability.invocations < INVOCATIONS || ability.workgroup_bytes < WORKGROUP_BYTES {
+        if ability.invocations < INVOCATIONS {
             return None;
         }
         // Rows that lie in order, which is most copies, are not looked at further: replays write their inputs by copies,
