@@ -4,6 +4,6 @@
 @group(0) @binding(3) var<storage, read_write> out_1: array<i32>;
 
 fn emit(i: u32, k: key, at: u32) {
-    store1(params.out_offset + i, from_key(k));
+    store1(params.out_offset + i, from_tie_key(k));
     out_1[params.count + i] = i32(at);
 }

@@ -15,3 +15,11 @@ fn from_key(k: key) -> bool {
 fn tie_key(x: elem) -> key {
     return to_key(x);
 }
+
+fn greatest_tie_key(x: vec4<elem>) -> key {
+    return max(max(to_key(x.x), to_key(x.y)), max(to_key(x.z), to_key(x.w)));
+}
+
+fn from_tie_key(k: key) -> bool {
+    return from_key(k);
+}

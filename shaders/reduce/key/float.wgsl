@@ -19,11 +19,25 @@ fn from_key(k: key) -> f32 {
     return bitcast<f32>(ordered ^ ((ordered >> 31u) & 0x7fffffff));
 }
 
-// Key that does not tell -0 from +0: for ties.
+// Key that does not tell -0 from +0, whose keys are -1 and 0: for ties.
 fn tie_key(x: elem) -> key {
-    let magnitude = bitcast<u32>(x) & 0x7fffffffu;
-    if magnitude == 0u {
-        return select(0, -1, LEAST == 1u);
-    }
-    return to_key(x);
+    let k = to_key(x);
+    return k - (k >> 31u);
+}
+
+// The greatest of four such keys. By bits: the greatest of four floats is the greatest integer, or the least if all are negative.
+fn greatest_tie_key(x: vec4<elem>) -> key {
+    let i = bitcast<vec4<i32>>(x);
+    let u = bitcast<vec4<u32>>(x);
+    let least = min(min(i.x, i.y), min(i.z, i.w));
+    let most = max(max(i.x, i.y), max(i.z, i.w));
+    let far = max(max(u.x, u.y), max(u.z, u.w));
+    let bits = select(select(least, most, most >= 0), select(least, bitcast<i32>(far), far >= 0x80000000u), LEAST == 1u);
+    let ordered = bits ^ ((bits >> 31u) & 0x7fffffff);
+    let k = select(ordered, ~ordered, LEAST == 1u);
+    return select(k - (k >> 31u), 0x7fffffff, (most > 0x7f800000) | (far > 0xff800000u));
+}
+
+fn from_tie_key(k: key) -> f32 {
+    return from_key(k + (k >> 31u));
 }

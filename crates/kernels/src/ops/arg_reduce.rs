@@ -100,7 +100,7 @@ impl Job {
         if pass != Pass::Second {
             choice = choice.access(self.vec4);
         }
-        choice = choice.parts(&[key, read, write, "reduce/arg/body.wgsl"]);
+        choice = choice.parts(&[key, read, write, "reduce/arg/body.wgsl", "reduce/tree.wgsl"]);
         with_constants(choice, geometry, lanes)
     }
 }
