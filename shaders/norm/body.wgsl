@@ -9,8 +9,8 @@
 
 override CENTER: u32 = 1u;
 
-fn squares(x: vec4<f32>, shift: f32, r: u32) -> vec4<f32> {
-    let distance = select(vec4<f32>(0.0), x - shift, inside(r));
+fn squares(x: vec4<f32>, shift: f32, h: u32, lane: u32) -> vec4<f32> {
+    let distance = select(vec4<f32>(0.0), x - shift, inside(h, lane));
     return distance * distance;
 }
 
@@ -34,27 +34,27 @@ fn main(
         shift = divide_f32(over_lanes(lid, lane, sum_registers(x)), f32(params.len));
     }
     var s: Registers;
-    s[0] = squares(x[0], shift, place(0u, lane));
+    s[0] = squares(x[0], shift, 0u, lane);
     if REGISTERS > 1u {
-        s[1] = squares(x[1], shift, place(1u, lane));
+        s[1] = squares(x[1], shift, 1u, lane);
     }
     if REGISTERS > 2u {
-        s[2] = squares(x[2], shift, place(2u, lane));
+        s[2] = squares(x[2], shift, 2u, lane);
     }
     if REGISTERS > 3u {
-        s[3] = squares(x[3], shift, place(3u, lane));
+        s[3] = squares(x[3], shift, 3u, lane);
     }
     if REGISTERS > 4u {
-        s[4] = squares(x[4], shift, place(4u, lane));
+        s[4] = squares(x[4], shift, 4u, lane);
     }
     if REGISTERS > 5u {
-        s[5] = squares(x[5], shift, place(5u, lane));
+        s[5] = squares(x[5], shift, 5u, lane);
     }
     if REGISTERS > 6u {
-        s[6] = squares(x[6], shift, place(6u, lane));
+        s[6] = squares(x[6], shift, 6u, lane);
     }
     if REGISTERS > 7u {
-        s[7] = squares(x[7], shift, place(7u, lane));
+        s[7] = squares(x[7], shift, 7u, lane);
     }
     let factor = factor_of(over_lanes(lid, lane, sum_registers(s)));
 

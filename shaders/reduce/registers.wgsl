@@ -5,6 +5,8 @@
 override REGISTERS: u32 = 8u;
 // Whether a row has exactly as many elements as its lanes keep.
 override WHOLE: bool = false;
+// How many of the four elements of a lane's last vector any row reaches.
+override COLUMNS: u32 = 4u;
 
 alias Registers = array<vec4<f32>, 8>;
 
@@ -13,12 +15,15 @@ fn place(h: u32, lane: u32) -> u32 {
     return first_place(lane) + 4u * h * LANES;
 }
 
-// Which of the four elements that begin at place r are in the row.
-fn inside(r: u32) -> vec4<bool> {
+// Which of the four elements of vector h are in the row.
+fn inside(h: u32, lane: u32) -> vec4<bool> {
     if WHOLE {
         return vec4<bool>(true);
     }
-    return four_places(r) < vec4<u32>(params.len);
+    // Known when the kernel is compiled: what is never in a row is not loaded.
+    let columns = select(4u, COLUMNS, h + 1u == REGISTERS);
+    let reached = vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(columns);
+    return reached & (four_places(place(h, lane)) < vec4<u32>(params.len));
 }
 
 // Vector h, with `other` past the end of the row.
@@ -30,7 +35,7 @@ fn vector(base: u32, h: u32, lane: u32, other: f32) -> vec4<f32> {
     // No branch, so that all loads are in flight together: past the end, the last vector once more.
     let last = select(params.len - 1u, ((params.len - 1u) / 4u) * 4u, SPACING == 1u);
     let x = row4_tail(base, min(r, last), params.len);
-    return select(vec4<f32>(other), x, inside(r));
+    return select(vec4<f32>(other), x, inside(h, lane));
 }
 
 fn whole_row(base: u32, lane: u32, other: f32) -> Registers {

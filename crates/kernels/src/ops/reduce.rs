@@ -27,7 +27,9 @@ pub(crate) mod user;
 
 use geometry::{MAX_COUNT, Order, ReduceGeometry};
 use kernel::Job;
-pub(crate) use kernel::{Pass, reading_fused, sample, variants, with_constants, writing_fused};
+pub(crate) use kernel::{
+    Pass, reading_fused, sample, variants, with_constants, with_registers, writing_fused,
+};
 use lanes::{Lanes, Registers};
 pub use op::{Reduce, ReduceDTypes, ReduceSpec};
 pub use user::UserCombine;

@@ -12,7 +12,7 @@ use crate::limits::ability::Ability;
 use crate::limits::split::alike;
 use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes, Registers, Side};
-use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants};
+use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants, with_registers};
 use crate::run::call::{Call, CallKind, Operands, Sink, Source};
 use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
@@ -122,11 +122,8 @@ impl Job {
                 "softmax/weight.wgsl",
             ])
             .parts(self.kind.parts())
-            .parts(&["softmax/results.wgsl", "softmax/body.wgsl"])
-            .constant("REGISTERS", registers.vectors)
-            .constant("SPACING", registers.lanes.spacing(self.vec4 == [false; 2]))
-            .constant("WHOLE", u8::from(registers.holds_exactly(geometry.len)));
-        with_constants(choice, geometry, &registers.lanes)
+            .parts(&["softmax/results.wgsl", "softmax/body.wgsl"]);
+        with_registers(choice, geometry, registers, self.vec4 == [false; 2])
     }
 
     /// The kernel for rows of which the greatest elements and the sums are known by chunks.

@@ -6,7 +6,7 @@ use super::Norm;
 use crate::limits::ability::Ability;
 use crate::ops::reduce::geometry::ReduceGeometry;
 use crate::ops::reduce::lanes::{self, Lanes, Registers};
-use crate::ops::reduce::{sample, with_constants};
+use crate::ops::reduce::{sample, with_constants, with_registers};
 use crate::ops::softmax::put;
 use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
@@ -139,11 +139,8 @@ impl Job {
                 "reduce/registers.wgsl",
                 "norm/body.wgsl",
             ])
-            .constant("CENTER", u32::from(self.op == Norm::Layer))
-            .constant("REGISTERS", registers.vectors)
-            .constant("SPACING", registers.lanes.spacing(self.vec4 == [false; 3]))
-            .constant("WHOLE", u8::from(registers.holds_exactly(geometry.len)));
-        with_constants(choice, geometry, &registers.lanes)
+            .constant("CENTER", u32::from(self.op == Norm::Layer));
+        with_registers(choice, geometry, registers, self.vec4 == [false; 3])
     }
 
     /// The kernel for chunks of rows whose moments are known by chunks.

@@ -4,7 +4,7 @@ use ziggurat_core::DType;
 use ziggurat_pipeline::Grid;
 
 use super::geometry::{ReduceGeometry, ReduceParams};
-use super::lanes::{self, Lanes};
+use super::lanes::{self, Lanes, Registers};
 use super::op::Reduce;
 use super::user::UserCombine;
 use crate::fused::Operand;
@@ -247,6 +247,20 @@ pub(crate) fn with_constants(
         .constants(lanes)
         .into_iter()
         .fold(choice, |choice, (name, value)| choice.constant(name, value))
+}
+
+/// The constants of a kernel whose lanes keep rows in registers, which it reads and writes one by one or in vectors.
+pub(crate) fn with_registers(
+    choice: KernelChoice,
+    geometry: &ReduceGeometry,
+    registers: &Registers,
+    one_by_one: bool,
+) -> KernelChoice {
+    let choice = registers
+        .constants(geometry.len, one_by_one)
+        .into_iter()
+        .fold(choice, |choice, (name, value)| choice.constant(name, value));
+    with_constants(choice, geometry, &registers.lanes)
 }
 
 /// Every reduction of every dtype, in one pass and in two.

@@ -44,6 +44,31 @@ impl Registers {
     pub(crate) fn holds_exactly(&self, len: u64) -> bool {
         u64::from(VECTOR * self.lanes.lanes) * u64::from(self.vectors) == len
     }
+
+    /// How many of the four elements of a lane's last vector a row of `len` reaches, where lanes side by side have neighbours.
+    pub(crate) fn columns(&self, len: u64) -> u32 {
+        let before =
+            u64::from(VECTOR * self.lanes.lanes) * u64::from(self.vectors.saturating_sub(1));
+        let rest = len
+            .saturating_sub(before)
+            .div_ceil(u64::from(self.lanes.lanes));
+        saturated(rest).clamp(1, VECTOR)
+    }
+
+    /// The constants of a kernel that keeps rows of `len` elements, which it reads and writes one by one or in vectors.
+    pub(crate) fn constants(&self, len: u64, one_by_one: bool) -> [(&'static str, f64); 4] {
+        let columns = if one_by_one {
+            self.columns(len)
+        } else {
+            VECTOR
+        };
+        [
+            ("REGISTERS", f64::from(self.vectors)),
+            ("SPACING", f64::from(self.lanes.spacing(one_by_one))),
+            ("WHOLE", f64::from(u8::from(self.holds_exactly(len)))),
+            ("COLUMNS", f64::from(columns)),
+        ]
+    }
 }
 
 /// Fewest elements per lane for which a second pass pays.
