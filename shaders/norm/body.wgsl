@@ -3,7 +3,7 @@
 // Bindings: params, a (any strides; declared by the value part), out (contiguous rows; declared by the store part), those of the
 //           affine part.
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the kept axes.
-// Requires: whole_row, sum_registers; over_lanes of a sum; factor_of (factor part), divide_f32, affine4 (affine part), put4 (store part).
+// Requires: whole_row, sum_registers; over_lanes of a sum; factor_of (factor part), divide_f32, affine4 (affine part), base_of, put4, put_rest (store part).
 // Accuracy: (20 + 2 √n) ε (|out| + 4), with CENTER = 1 also 2 (4 + √n) ε (1 + |y|) max|row| / deviation, y being the normalized element:
 //           for rows of n elements with weights and biases up to 2, then one rounding to the dtype.
 
@@ -22,7 +22,8 @@ fn main(
 ) {
     let row = (lid / ROW_STEP) % ROWS;
     let lane = (lid / LANE_STEP) % LANES;
-    let output = folded(group, groups) * ROWS + row;
+    let first_row = folded(group, groups) * ROWS;
+    let output = first_row + row;
     // What is past the last row computes it once more.
     let base = kept_offset(min(output, params.outputs - 1u));
     let x = whole_row(base, lane, 0.0);
@@ -59,7 +60,7 @@ fn main(
     let factor = factor_of(over_lanes(lid, lane, sum_registers(s)));
 
     if output < params.outputs {
-        let out_base = params.out_offset + output * params.len;
+        let out_base = base_of(first_row, row, 1u);
         let first = (output % params.period) * params.step;
         put4(out_base, place(0u, lane), 1u, affine4((x[0] - shift) * factor, first, place(0u, lane)));
         if REGISTERS > 1u {
@@ -84,4 +85,5 @@ fn main(
             put4(out_base, place(7u, lane), 1u, affine4((x[7] - shift) * factor, first, place(7u, lane)));
         }
     }
+    put_rest(first_row, lid);
 }

@@ -25,7 +25,7 @@ fn main(
         let shift = shift_of(whole);
         let factor = factor_of(squares_of(whole));
         let base = kept_offset(output);
-        let out_base = params.out_offset + output * params.len;
+        let out_base = results_at(output, 1u);
         let first = (output % params.period) * params.step;
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
         for (var r = chunk * params.chunk_len + first_place(lane); r < end; r += 4u * LANES) {

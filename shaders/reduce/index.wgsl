@@ -45,6 +45,11 @@ fn axes_offset(i: u32, first: u32, last: u32) -> u32 {
     return at;
 }
 
+// Where the results of a row begin in a dense output that has `inner` elements behind the reduced axis.
+fn results_at(output: u32, inner: u32) -> u32 {
+    return params.out_offset + (output / inner) * params.len * inner + output % inner;
+}
+
 fn kept_offset(output: u32) -> u32 {
     return params.offset + axes_offset(output, 0u, KEPT);
 }

@@ -3,7 +3,7 @@
 // Bindings: params, a (any strides; declared by the value part), out (contiguous; `count` is the number of elements after the axis;
 //           declared by the store part).
 // Grid: ceil(outputs / ROWS) workgroups, folded; a row is one position of the other axes.
-// Requires: whole_row, sum_registers; over_lanes of a sum; weights, rest_of, results; to_key, from_key; put4. params.identity is the key of -inf.
+// Requires: whole_row, sum_registers; over_lanes of a sum; weights, rest_of, results; to_key, from_key; base_of, put4, put_rest (store part). params.identity is the key of -inf.
 // Accuracy: (8 + 2 √n) ε of the share for rows of n elements, 2^-14 of it where the dtype has 16 bits, then one rounding to the
 //           dtype; logarithms (12 + 2 √n + 4 max|x|) ε.
 
@@ -66,7 +66,8 @@ fn main(
 ) {
     let row = (lid / ROW_STEP) % ROWS;
     let lane = (lid / LANE_STEP) % LANES;
-    let output = folded(group, groups) * ROWS + row;
+    let first_row = folded(group, groups) * ROWS;
+    let output = first_row + row;
     // What is past the last row computes it once more.
     let base = kept_offset(min(output, params.outputs - 1u));
     let x = whole_row(base, lane, -inf_f32());
@@ -123,7 +124,7 @@ fn main(
 
     if output < params.outputs {
         let inner = params.count;
-        let out_base = params.out_offset + (output / inner) * params.len * inner + output % inner;
+        let out_base = base_of(first_row, row, inner);
         let rest = rest_of(sum);
         put4(out_base, place(0u, lane), inner, results(x[0], w[0], greatest, rest, finite));
         if REGISTERS > 1u {
@@ -148,4 +149,5 @@ fn main(
             put4(out_base, place(7u, lane), inner, results(x[7], w[7], greatest, rest, finite));
         }
     }
+    put_rest(first_row, lid);
 }

@@ -28,7 +28,7 @@ fn main(
         let finite = (bitcast<u32>(greatest) & 0x7f800000u) != 0x7f800000u;
         let inner = params.count;
         let base = kept_offset(output);
-        let out_base = params.out_offset + (output / inner) * params.len * inner + output % inner;
+        let out_base = results_at(output, inner);
         let end = min(params.len, (chunk + 1u) * params.chunk_len);
         let rest = rest_of(whole.sum);
         for (var r = chunk * params.chunk_len + first_place(lane); r < end; r += 4u * LANES) {

@@ -178,20 +178,17 @@ pub(crate) fn plan(
     {
         return Ok(Planned::Parts);
     }
-    let whole = geometry.len.is_multiple_of(4);
+    // Too long for registers: chunks leave their moments, and then the results are computed.
+    let mut rows = rows(p, op.moments(), &geometry)?;
     let job = Job {
         op,
         reads: ends.a.reads(),
         dtype,
         factors,
-        vec4: [
-            ends.a.has_vec4(&geometry),
-            whole,
-            whole && affine.has_vec4(),
-        ],
+        read: ends.a.has_vec4(&geometry),
+        write: rows.put(ends, geometry.len, true),
+        affine: geometry.len.is_multiple_of(4) && affine.has_vec4(),
     };
-    // Too long for registers: chunks leave their moments, and then the results are computed.
-    let rows = rows(p, op.moments(), &geometry)?;
     let lanes = &rows.lanes;
     let (read, write) = (p.first()?, p.out()?);
     let (weight, bias) = (p.other(0)?, p.other(1)?);

@@ -23,6 +23,7 @@ mod kernel;
 pub(crate) mod lanes;
 mod op;
 mod parts;
+mod put;
 pub(crate) mod user;
 
 use geometry::{MAX_COUNT, Order, ReduceGeometry};
@@ -32,6 +33,7 @@ pub(crate) use kernel::{
 };
 use lanes::{Lanes, Registers};
 pub use op::{Reduce, ReduceDTypes, ReduceSpec};
+pub(crate) use put::{ACCESSES, BEFORE_EPILOGUES, Put, sample_of};
 pub use user::UserCombine;
 
 impl Executor {
@@ -224,6 +226,26 @@ pub(crate) struct Rows {
     pub(crate) lanes: Lanes,
     /// Else what a step before has accumulated of their chunks.
     pub(crate) accumulated: Option<Bound>,
+}
+
+impl Rows {
+    /// How the results of a call are written; `neighbours` says whether those of a row are neighbours in memory. Lanes change to
+    /// what that takes.
+    pub(crate) fn put(&mut self, ends: &Ends<'_>, len: u64, neighbours: bool) -> Put {
+        if !neighbours {
+            return Put::Elements;
+        }
+        let packed = ends.out.dtype.bytes() < 4;
+        let staged = |registers: Registers| registers.staged(len, packed);
+        match self.registers.and_then(staged) {
+            Some(registers) if !len.is_multiple_of(4) && ends.epilogue.is_none() => {
+                self.lanes = registers.lanes;
+                self.registers = Some(registers);
+                Put::Staged
+            }
+            _ => Put::of_chunks(len),
+        }
+    }
 }
 
 /// Rows in registers, or in chunks: then a step is added that leaves what `op` accumulates of each.

@@ -12,7 +12,10 @@ use crate::limits::ability::Ability;
 use crate::limits::split::alike;
 use crate::ops::reduce::geometry::{Order, ReduceGeometry, ReduceParams};
 use crate::ops::reduce::lanes::{self, Lanes, Registers, Side};
-use crate::ops::reduce::{Reduce, only_memory, rows, sample, with_constants, with_registers};
+use crate::ops::reduce::{
+    ACCESSES, BEFORE_EPILOGUES, Put, Reduce, only_memory, rows, sample, sample_of, with_constants,
+    with_registers,
+};
 use crate::run::call::{Call, CallKind, Operands, Sink, Source};
 use crate::run::checks::check_shape;
 use crate::run::completion::Completion;
@@ -75,28 +78,26 @@ struct Job {
     kind: SoftmaxKind,
     reads: Reads,
     dtype: DType,
-    /// Whether elements are read four at a time, and results written so.
-    vec4: [bool; 2],
+    /// Whether elements are read four at a time.
+    read: bool,
+    write: Put,
 }
 
 impl Job {
     fn start(&self, name: &'static str) -> KernelChoice {
-        let [read, write] = self.vec4;
         let choice = KernelChoice::new(self.kind.name())
             .name(self.dtype.name())
             .name(name)
-            .reads(self.reads, self.dtype, "reduce/params.wgsl", read)
-            .store(self.dtype)
-            .writes(self.dtype, write)
+            .reads(self.reads, self.dtype, "reduce/params.wgsl", self.read)
             .part("reduce/index.wgsl")
-            .access(read)
-            .part(put(write))
+            .access(self.read)
             .constant("LEAST", 0)
             .without_zeroed_memory();
-        if write {
-            choice.name("to_vec4")
-        } else {
-            choice
+        let choice = self.write.parts(choice, self.dtype);
+        match self.write {
+            Put::Elements => choice,
+            Put::Vec4 => choice.name("to_vec4"),
+            Put::Staged => choice.name("staged"),
         }
     }
 
@@ -123,7 +124,7 @@ impl Job {
             ])
             .parts(self.kind.parts())
             .parts(&["softmax/results.wgsl", "softmax/body.wgsl"]);
-        with_registers(choice, geometry, registers, self.vec4 == [false; 2])
+        with_registers(choice, geometry, registers, (self.read, self.write))
     }
 
     /// The kernel for rows of which the greatest elements and the sums are known by chunks.
@@ -135,43 +136,35 @@ impl Job {
             // The logarithm is there already.
             .part(self.kind.result())
             .parts(&["softmax/results.wgsl", "softmax/long.wgsl"])
-            .constant("SPACING", lanes.spacing(self.vec4 == [false; 2]));
+            .constant(
+                "SPACING",
+                lanes.spacing(!self.read && self.write == Put::Elements),
+            );
         with_constants(choice, geometry, lanes)
     }
 }
 
-/// The part that writes rows of results.
-pub(crate) const fn put(vec4: bool) -> &'static str {
-    if vec4 {
-        "reduce/put_vec4.wgsl"
-    } else {
-        "reduce/put_elements.wgsl"
-    }
-}
-
 /// Kernels of every float dtype, and their bindings: with rows in registers, and for chunks of long rows.
-fn kernels(reads: Reads, accesses: &[[bool; 2]]) -> Vec<(DType, KernelChoice, usize)> {
-    let (geometry, lanes) = sample();
-    let registers = lanes::registers(
-        geometry.outputs,
-        geometry.len,
-        geometry.side(),
-        &Ability::WEBGPU,
-    );
+fn kernels(reads: Reads, accesses: &[(bool, Put)]) -> Vec<(DType, KernelChoice, usize)> {
+    let (long, lanes) = sample();
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for kind in SoftmaxKind::ALL {
-            for &vec4 in accesses {
+            for &(read, write) in accesses {
                 let job = Job {
                     kind,
                     reads,
                     dtype,
-                    vec4,
+                    read,
+                    write,
                 };
+                let (geometry, registers) = sample_of(write);
                 all.extend(
                     registers.map(|registers| (dtype, job.registers(&geometry, &registers), 2)),
                 );
-                all.push((dtype, job.long(&geometry, &lanes), 3));
+                if write != Put::Staged {
+                    all.push((dtype, job.long(&long, &lanes), 3));
+                }
             }
         }
     }
@@ -180,7 +173,8 @@ fn kernels(reads: Reads, accesses: &[[bool; 2]]) -> Vec<(DType, KernelChoice, us
 
 /// Every float dtype.
 pub(crate) fn variants() -> Vec<Candidate> {
-    let all = kernels(Reads::Memory, &[[false; 2], [true; 2], [false, true]]);
+    let some = [&ACCESSES[..], &[(false, Put::Vec4)]].concat();
+    let all = kernels(Reads::Memory, &some);
     all.into_iter()
         .map(|(_, choice, _)| Candidate::new(choice, ReduceParams::FIELDS))
         .collect()
@@ -188,14 +182,13 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Softmax of a fused expression's value of a dtype, for the corpus of those, and its bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
-    kernels(Reads::Fused, &[[false; 2], [true; 2]])
+    kernels(Reads::Fused, &ACCESSES)
 }
 
 /// Softmax with an epilogue for the corpus, its bindings, and whether it reads a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
-    let accesses = [[false; 2], [true; 2]];
     let with = |reads| {
-        let all = kernels(reads, &accesses).into_iter();
+        let all = kernels(reads, &BEFORE_EPILOGUES).into_iter();
         all.map(move |(dtype, choice, own)| (dtype, choice, own, reads == Reads::Fused))
     };
     with(Reads::Memory).chain(with(Reads::Fused)).collect()
@@ -276,17 +269,15 @@ pub(crate) fn plan(
     }
     let inner: usize = layout.dims().iter().skip(axis + 1).product();
     let lowest = prelude::lowest_key(dtype, false);
+    // Too long for registers: chunks leave pairs of a greatest element and a sum, and then the results are computed.
+    let mut rows = rows(p, Reduce::LogSumExp, &geometry)?;
     let job = Job {
         kind,
         reads: ends.a.reads(),
         dtype,
-        vec4: [
-            ends.a.has_vec4(&geometry),
-            inner == 1 && geometry.len.is_multiple_of(4),
-        ],
+        read: ends.a.has_vec4(&geometry),
+        write: rows.put(ends, geometry.len, inner == 1),
     };
-    // Too long for registers: chunks leave pairs of a greatest element and a sum, and then the results are computed.
-    let rows = rows(p, Reduce::LogSumExp, &geometry)?;
     let (read, write) = (p.first()?, p.out()?);
     let lanes = &rows.lanes;
     let params = geometry.params(lanes, read.offset, write.offset, lowest, inner as u64);

@@ -90,6 +90,29 @@ fn rows_of_any_length_are_right() {
     }
 }
 
+/// Rows of a workgroup that lie one behind the other are written together, and what lies around the output stays.
+#[test]
+fn rows_that_are_no_whole_vectors_are_right() {
+    let exec = common::executor();
+    let mut rng = Random(31);
+    for dtype in FLOATS {
+        for len in [1, 2, 5, 10, 17, 65, 197, 257, 511, 767, 769] {
+            for (rows, front) in [(1, 0), (3, 4), (70, 4), (131, 1)] {
+                let a = random(
+                    &exec,
+                    dtype,
+                    &[rows, len],
+                    Arrangement::Contiguous,
+                    &mut rng,
+                );
+                run(&exec, &a, 1, front);
+            }
+            let across = random(&exec, dtype, &[37, len], Arrangement::Transposed, &mut rng);
+            run(&exec, &across, 1, 0);
+        }
+    }
+}
+
 #[test]
 fn rows_that_are_cut_into_chunks_are_right() {
     let mut rng = Random(12);

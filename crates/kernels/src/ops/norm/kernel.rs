@@ -3,11 +3,11 @@
 use ziggurat_core::DType;
 
 use super::Norm;
-use crate::limits::ability::Ability;
 use crate::ops::reduce::geometry::ReduceGeometry;
-use crate::ops::reduce::lanes::{self, Lanes, Registers};
-use crate::ops::reduce::{sample, with_constants, with_registers};
-use crate::ops::softmax::put;
+use crate::ops::reduce::lanes::{Lanes, Registers};
+use crate::ops::reduce::{
+    ACCESSES, BEFORE_EPILOGUES, Put, sample, sample_of, with_constants, with_registers,
+};
 use crate::source::candidate::Candidate;
 use crate::source::choice::{KernelChoice, Reads};
 use crate::source::params::{Params, params};
@@ -87,39 +87,40 @@ pub(super) struct Job {
     pub(super) reads: Reads,
     pub(super) dtype: DType,
     pub(super) factors: Factors,
-    /// Whether elements are read four at a time, results written so, and weights and biases read so.
-    pub(super) vec4: [bool; 3],
+    /// Whether elements are read four at a time.
+    pub(super) read: bool,
+    pub(super) write: Put,
+    /// Whether weights and biases are read four at a time.
+    pub(super) affine: bool,
 }
 
 impl Job {
     fn start(&self, name: &'static str) -> KernelChoice {
-        let [read, write, affine] = self.vec4;
         let mut choice = KernelChoice::new(self.op.name())
             .name(self.dtype.name())
             .name(self.factors.name())
             .name(name)
-            .reads(self.reads, self.dtype, "norm/params.wgsl", read);
+            .reads(self.reads, self.dtype, "norm/params.wgsl", self.read);
         if self.reads == Reads::Fused && self.factors != Factors::Plain {
             // Weights are read from memory all the same.
             choice = choice.load(self.dtype);
         }
         choice = choice
-            .store(self.dtype)
-            .writes(self.dtype, write)
             .part("reduce/index.wgsl")
-            .access(read)
-            .part(put(write))
+            .access(self.read)
             .part(match self.op {
                 Norm::Layer | Norm::Rms => "norm/variance.wgsl",
                 Norm::Length => "norm/length.wgsl",
             })
-            .parts(self.factors.parts(affine))
+            .parts(self.factors.parts(self.affine))
             .without_zeroed_memory();
-        match (write, affine) {
-            (false, false) => choice,
-            (true, false) => choice.name("to_vec4"),
-            (false, true) => choice.name("by_vec4"),
-            (true, true) => choice.name("to_and_by_vec4"),
+        choice = self.write.parts(choice, self.dtype);
+        match (self.write, self.affine) {
+            (Put::Elements, false) => choice,
+            (Put::Vec4, false) => choice.name("to_vec4"),
+            (Put::Staged, false) => choice.name("staged"),
+            (Put::Elements | Put::Staged, true) => choice.name("by_vec4"),
+            (Put::Vec4, true) => choice.name("to_and_by_vec4"),
         }
     }
 
@@ -140,7 +141,7 @@ impl Job {
                 "norm/body.wgsl",
             ])
             .constant("CENTER", u32::from(self.op == Norm::Layer));
-        with_registers(choice, geometry, registers, self.vec4 == [false; 3])
+        with_registers(choice, geometry, registers, (self.read, self.write))
     }
 
     /// The kernel for chunks of rows whose moments are known by chunks.
@@ -157,24 +158,23 @@ impl Job {
             },
             "norm/long.wgsl",
         ]);
-        let choice = choice.constant("SPACING", lanes.spacing(self.vec4 == [false; 3]));
+        let choice = choice.constant(
+            "SPACING",
+            lanes.spacing(!self.read && self.write == Put::Elements),
+        );
         with_constants(choice, geometry, lanes)
     }
 
     /// Both kernels and their bindings, for rows of a sample.
     fn both(&self) -> impl Iterator<Item = (DType, KernelChoice, usize)> {
-        let (geometry, lanes) = sample();
-        let registers = lanes::registers(
-            geometry.outputs,
-            geometry.len,
-            geometry.side(),
-            &Ability::WEBGPU,
-        );
+        let (long, lanes) = sample();
+        let (geometry, registers) = sample_of(self.write);
         let bindings = self.factors.bindings();
         let registers = registers
             .map(|registers| (self.dtype, self.registers(&geometry, &registers), bindings));
-        let long = (self.dtype, self.long(&geometry, &lanes), bindings + 1);
-        registers.into_iter().chain([long])
+        let long = (self.write != Put::Staged)
+            .then(|| (self.dtype, self.long(&long, &lanes), bindings + 1));
+        registers.into_iter().chain(long)
     }
 }
 
@@ -182,16 +182,16 @@ impl Job {
 pub(crate) fn variants() -> Vec<Candidate> {
     let mut all = Vec::new();
     let accesses = [
-        [false; 3],
-        [true; 3],
-        [false, true, true],
-        [true, true, false],
+        (false, Put::Elements, false),
+        (true, Put::Vec4, true),
+        (false, Put::Vec4, true),
+        (true, Put::Vec4, false),
+        (false, Put::Staged, false),
     ];
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for factors in Factors::ALL {
             for op in Norm::ALL {
-                for vec4 in accesses {
-                    let [.., affine] = vec4;
+                for (read, write, affine) in accesses {
                     if affine && factors == Factors::Plain {
                         continue;
                     }
@@ -200,7 +200,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         reads: Reads::Memory,
                         dtype,
                         factors,
-                        vec4,
+                        read,
+                        write,
+                        affine,
                     };
                     let kernels = job.both();
                     all.extend(kernels.map(|(_, choice, _)| choice));
@@ -215,19 +217,19 @@ pub(crate) fn variants() -> Vec<Candidate> {
 
 /// Norms of a fused expression's value of a dtype, for the corpus of those, and their bindings.
 pub(crate) fn reading_fused() -> Vec<(DType, KernelChoice, usize)> {
-    some(Reads::Fused)
+    some(Reads::Fused, &ACCESSES)
 }
 
 /// Norms with an epilogue for the corpus, their bindings, and whether they read a value too.
 pub(crate) fn writing_fused() -> Vec<(DType, KernelChoice, usize, bool)> {
     let with = |reads: Reads| {
-        (some(reads).into_iter())
+        (some(reads, &BEFORE_EPILOGUES).into_iter())
             .map(move |(dtype, choice, own)| (dtype, choice, own, reads == Reads::Fused))
     };
     with(Reads::Memory).chain(with(Reads::Fused)).collect()
 }
 
-fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
+fn some(reads: Reads, accesses: &[(bool, Put)]) -> Vec<(DType, KernelChoice, usize)> {
     let mut all = Vec::new();
     for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
         for (op, factors) in [
@@ -235,13 +237,15 @@ fn some(reads: Reads) -> Vec<(DType, KernelChoice, usize)> {
             (Norm::Rms, Factors::Weight),
             (Norm::Length, Factors::Plain),
         ] {
-            for vec4 in [false, true] {
+            for &(read, write) in accesses {
                 let job = Job {
                     op,
                     reads,
                     dtype,
                     factors,
-                    vec4: [vec4, vec4, vec4 && factors != Factors::Plain],
+                    read,
+                    write,
+                    affine: read && factors != Factors::Plain,
                 };
                 // What the corpus adds is as much as fits with four.
                 all.extend(job.both().filter(|(.., own)| *own <= 4));

@@ -6,9 +6,11 @@ use ziggurat_pipeline::Grid;
 use super::geometry::{ReduceGeometry, ReduceParams};
 use super::lanes::{self, Lanes, Registers};
 use super::op::Reduce;
+use super::put::Put;
 use super::user::UserCombine;
 use crate::fused::Operand;
 use crate::limits::ability::Ability;
+use crate::num::saturated;
 use crate::run::call::{F32Bits, ReduceOp};
 use crate::run::ends::Ends;
 use crate::source::candidate::Candidate;
@@ -249,17 +251,21 @@ pub(crate) fn with_constants(
         .fold(choice, |choice, (name, value)| choice.constant(name, value))
 }
 
-/// The constants of a kernel whose lanes keep rows in registers, which it reads and writes one by one or in vectors.
+/// The constants of a kernel whose lanes keep rows in registers: whether it reads them in vectors, and how it writes them.
 pub(crate) fn with_registers(
     choice: KernelChoice,
     geometry: &ReduceGeometry,
     registers: &Registers,
-    one_by_one: bool,
+    (read, write): (bool, Put),
 ) -> KernelChoice {
-    let choice = registers
-        .constants(geometry.len, one_by_one)
+    let mut choice = registers
+        .constants(geometry.len, !read && write != Put::Vec4)
         .into_iter()
         .fold(choice, |choice, (name, value)| choice.constant(name, value));
+    if write == Put::Staged {
+        let elements = u64::from(registers.lanes.rows) * geometry.len;
+        choice = choice.constant("STAGED", saturated(elements));
+    }
     with_constants(choice, geometry, &registers.lanes)
 }
 

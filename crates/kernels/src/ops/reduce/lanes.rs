@@ -45,6 +45,27 @@ impl Registers {
         u64::from(VECTOR * self.lanes.lanes) * u64::from(self.vectors) == len
     }
 
+    /// The same with so many rows in a workgroup that workgroup memory has room for the results of all, and that these are whole
+    /// vectors; `None` if rows are too long for that, or if writing elements of their own words one by one is as good.
+    pub(crate) fn staged(mut self, len: u64, packed: bool) -> Option<Self> {
+        let lanes = &mut self.lanes;
+        if !packed && lanes.lanes > FEW_LANES {
+            return None;
+        }
+        let wg = match lanes.lanes {
+            1 => lanes.wg,
+            2..FEW_LANES => 128,
+            _ => 64,
+        };
+        let too_large = |lanes: &Lanes| u64::from(lanes.rows) * len > STAGED || lanes.wg > wg;
+        while too_large(lanes) && lanes.rows > VECTOR {
+            lanes.rows /= 2;
+            lanes.wg /= 2;
+        }
+        let fits = u64::from(lanes.rows) * len <= STAGED && lanes.rows.is_multiple_of(VECTOR);
+        fits.then_some(self)
+    }
+
     /// How many of the four elements of a lane's last vector a row of `len` reaches, where lanes side by side have neighbours.
     pub(crate) fn columns(&self, len: u64) -> u32 {
         let before =
@@ -87,6 +108,10 @@ const PER_VECTOR_LANE: u64 = 16;
 const FEWEST_LANES: u32 = 4;
 /// The most vectors of four that a lane keeps in registers.
 const MAX_VECTORS: u64 = 8;
+/// The most results of a workgroup that go through its memory, 12 KiB: combining lanes takes 4 of the 16 that every device has.
+const STAGED: u64 = 3072;
+/// The lanes of a row that write whole sectors of a cache, 32 bytes: with more, elements of 32 bits need no workgroup memory.
+const FEW_LANES: u32 = 8;
 
 /// Chooses rows, lanes and chunks for `outputs` reductions over `len` elements each, for a device of this ability.
 pub(crate) fn choose(

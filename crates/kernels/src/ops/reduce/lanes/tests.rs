@@ -148,6 +148,26 @@ fn rows_in_registers_fit() {
                     assert!(len <= most && (1..=8).contains(&vectors));
                     assert!(u64::from(4 * lanes.lanes * vectors) >= len, "{lanes:?}");
                     assert!(lanes.wg <= ability.invocations);
+                    let found = Registers { lanes, vectors };
+                    let columns = u64::from(found.columns(len));
+                    let places = u64::from(lanes.lanes) * (4 * u64::from(vectors - 1) + columns);
+                    assert!((1..=4).contains(&columns) && places >= len, "{found:?}");
+                    assert!(
+                        columns == 1 || places - u64::from(lanes.lanes) < len,
+                        "{found:?}"
+                    );
+                    if let Some(Registers { lanes, .. }) = found.staged(len, true) {
+                        check(&lanes, len);
+                        let results = u64::from(lanes.rows) * len;
+                        assert!(
+                            results <= STAGED && lanes.rows.is_multiple_of(4),
+                            "{lanes:?}"
+                        );
+                        let words = found.staged(len, false).map(|found| found.lanes);
+                        assert_eq!(words, (lanes.lanes <= 8).then_some(lanes));
+                    } else {
+                        assert!(lanes.rows % 4 != 0 || 4 * len > STAGED, "{found:?}");
+                    }
                 }
             }
         }
