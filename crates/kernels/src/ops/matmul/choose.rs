@@ -25,8 +25,12 @@ const FEW_ROWS_ON_UNITS: u64 = 4;
 /// The same of large products whose tiles leave multiprocessors idle, and that are not packed.
 const FEW_ROWS_OF_FEW_TILES: u64 = 64;
 
-/// Multiplications up to which rows of lanes take less time than few tiles: on an H200 128 cubed 4.9 µs instead of 10.0.
+/// Multiplications up to which rows of lanes take less time than few tiles: on an H200 128 cubed 4.9 µs instead of 10.0. The same where
+/// operands do not lie in vectors, which the other kernels then read word by word: 190 cubed 7.9 instead of 13.4, but 255 cubed 13.6
+/// instead of 11.2; and where the kernel of few rows has more workgroups than there are multiprocessors, 257 cubed 14.1 instead of
+/// 21.2. Of f16 beside tiles on matrix units 129 cubed 5.7 instead of 10, 190 cubed 10.4 by either.
 const LITTLE_WORK: u64 = 1 << 21;
+const LITTLE_WORK_IN_WORDS: [u64; 2] = [8 << 20, 17 << 20];
 /// Outputs and inner extent up to which, and from which on, they do as well: 64 × 4096 × 64 16.9 µs instead of 209.
 const FEW_LONG_OUTPUTS: [u64; 2] = [1 << 12, 1 << 11];
 /// The inner extent from which on the kernel of few rows does, of columns that lie side by side, and of others.
@@ -138,7 +142,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     if let Some((choice, _)) = in_halves {
         return choice;
     }
-    if let Some(choice) = of_few_tiles(p, dtype, ability).filter(|_| !units) {
+    if let Some(choice) = of_few_tiles(p, dtype, units, ability) {
         return choice;
     }
     let [large, small] = if units {
@@ -163,7 +167,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
 
 /// What takes less time than tiles where these leave most of a large GPU idle: each element of the inner extent costs them 50 ns
 /// there, however few they are. Smaller devices have not been measured.
-fn of_few_tiles(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> {
+fn of_few_tiles(p: &Problem, dtype: DType, units: bool, ability: &Ability) -> Option<Choice> {
     let [rows, cols] = Tile::DEFAULT.count(p.m, p.n);
     let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
     let busy = ability.busy_groups;
@@ -173,15 +177,32 @@ fn of_few_tiles(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> 
     }
     let work = p.outputs().saturating_mul(p.k);
     let [outputs, long] = FEW_LONG_OUTPUTS;
-    let little = work <= LITTLE_WORK || p.outputs() <= outputs && p.k >= long;
-    if little && tiles * 64 <= busy {
+    let narrow = narrow(p, dtype, ability);
+    let narrow_groups = narrow.map_or(u64::MAX, |narrow| {
+        let [rows, cols] = narrow.count(p.m, p.n);
+        rows.saturating_mul(cols).saturating_mul(p.batches())
+    });
+    // Neighbours read neighbours of both operands.
+    let in_words = !lies_in_vectors(p) && (p.m <= p.n || p.b_depth.abs() == 1);
+    let little = match (in_words, units) {
+        (false, true) => return None,
+        (true, true) => work < ALIGNED_WORK && tiles * 32 <= busy,
+        (true, false) => {
+            let most = LITTLE_WORK_IN_WORDS[usize::from(narrow_groups.saturating_mul(8) > busy)];
+            work <= most && tiles * 32 <= busy
+        }
+        (false, false) => work <= LITTLE_WORK && tiles * 64 <= busy,
+    };
+    let few_long = !units && p.outputs() <= outputs && p.k >= long && tiles * 64 <= busy;
+    if little || few_long {
         return Some(Choice::Dot(dot(p, ability)));
     }
-    let narrow = narrow(p, dtype, ability).filter(|narrow| {
-        let [rows, cols] = narrow.count(p.m, p.n);
-        let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
+    if units {
+        return None;
+    }
+    let narrow = narrow.filter(|narrow| {
         let depth = NARROW_DEPTH[usize::from(narrow.b_along_depth)];
-        p.k >= depth && groups.saturating_mul(4) <= busy
+        p.k >= depth && narrow_groups.saturating_mul(4) <= busy
     });
     let shared = || {
         let shares = Shared::filling(p, Tile::DEFAULT, [SHARE_DEPTH, ability.busy_groups / 4], 16)?;
@@ -331,7 +352,7 @@ mod units;
 
 pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
 pub(crate) use samples::samples;
-use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, small_units};
+use units::{ALIGNED_WORK, PACKED_WORK, aligning_pays, busies, has_units, in_halves, small_units};
 
 #[cfg(test)]
 mod tests;
