@@ -391,9 +391,11 @@ impl Tensor {
         let found = found.converted(op, DType::F32)?;
         let mut loss = match scores {
             Scores::Logs => found.squeeze_axis(along)?.neg()?,
-            Scores::Logits => self
-                .converted(op, DType::F32)?
-                .minus_log_share(&found, along)?,
+            Scores::Logits => self.converted(op, DType::F32)?.minus_log_share(
+                &found,
+                along,
+                self.dtype() == DType::F16,
+            )?,
         };
         let mut share = None;
         if let Some(weight) = options.weight {
@@ -436,12 +438,18 @@ impl Tensor {
 
     /// Minus the log-probability of the class of each row whose logit is `found`: `ln Σ exp(x - found)`, for which a row is
     /// read once, and which is exact to the distances between logits. A row with a logit of inf, or of nothing but -inf, has no
-    /// probabilities; among others, a class of -inf is impossible.
-    fn minus_log_share(&self, found: &Self, axis: isize) -> Result<Self, Error> {
+    /// probabilities; among others, a class of -inf is impossible. `narrow` logits have an f32 between any two finite ones.
+    fn minus_log_share(&self, found: &Self, axis: isize, narrow: bool) -> Result<Self, Error> {
         let impossible = found.eq(f64::NEG_INFINITY)?;
         let distance = self.sub(&impossible.where_(f32::MIN, found)?)?;
-        let distance = self.eq(f64::INFINITY)?.where_(f32::NAN, distance)?;
-        let loss = distance.logsumexp([axis], true)?;
+        let sum = |distance: Self| distance.logsumexp([axis], true);
+        let loss = if narrow {
+            // Only a logit of inf is infinitely far from another.
+            let loss = sum(distance)?;
+            loss.eq(f64::INFINITY)?.where_(f32::NAN, loss)?
+        } else {
+            sum(self.eq(f64::INFINITY)?.where_(f32::NAN, distance)?)?
+        };
         let others = loss.gt(f64::NEG_INFINITY)?;
         let loss = impossible.where_(others.where_(f32::INFINITY, f32::NAN)?, loss)?;
         loss.squeeze_axis(axis)

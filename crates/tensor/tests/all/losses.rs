@@ -212,6 +212,27 @@ fn cross_entropy_keeps_the_digits_of_large_logits_and_marks_infinite_ones() {
         inf,
     ];
     check("large", x.cross_entropy(&classes, &options), &expected);
+
+    let inf = f32::INFINITY;
+    let x = [
+        [65504.0, -65504.0, 0.0],
+        [0.0, 65504.0, -65504.0],
+        [1.0, inf, 0.0],
+        [inf, 0.0, 0.0],
+        [-inf, inf, 0.0],
+        [1.0, -inf, -inf],
+        [-inf, -inf, -inf],
+        [1.0, f32::NAN, 0.0],
+        [-inf, 0.0, 0.0],
+    ];
+    let x = tensor(&device, x.as_flattened(), &[9, 3])
+        .to_dtype(DType::F16)
+        .unwrap();
+    let classes = Tensor::from_slice(&device, &[0i32; 9], [9]).unwrap();
+    let expected = [0.0, 65504.0, nan, nan, nan, 0.0, nan, nan, f64::INFINITY];
+    let loss = x.cross_entropy(&classes, &options);
+    let loss = loss.and_then(|loss| loss.to_dtype(DType::F32));
+    check("of f16", loss, &expected);
 }
 
 #[test]
