@@ -1,8 +1,8 @@
 //! Copies between views of any strides, as bare bits.
 //!
 //! A copy must not change a NaN's payload or flush a subnormal, so elements move as u32, 16-bit or 8-bit integers
-//! and three kernels serve all eight dtypes. A dense output is written in vec4s, by way of workgroup memory where the
-//! operand's neighbours lie along another axis ([`transpose`]); any other by the scatter: in vec4s
+//! and three kernels serve all eight dtypes. A dense output is written in vec4s, four by four elements at a
+//! time where the operand's neighbours lie along another axis ([`transpose`]); any other by the scatter: in vec4s
 //! where its rows have whole ones, else element by element, packed dtypes with atomics so that neighbours survive.
 
 use ziggurat_core::{Coalesced, DType, coalesce};

@@ -52,6 +52,7 @@ impl Registers {
         if !packed && lanes.lanes > FEW_LANES {
             return None;
         }
+        // As was the fastest on an H200, rows of 5, 17 and 65 elements (docs/performance.md).
         let wg = match lanes.lanes {
             1 => lanes.wg,
             2..FEW_LANES => 128,
