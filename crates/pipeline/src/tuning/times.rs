@@ -40,7 +40,8 @@ pub struct RunTime {
 }
 
 /// Measures runs 0 to `count`, which `record` records, and which have run before (a first call compiles). `go_on` is asked
-/// before every round.
+/// before every round. Each round begins with another run: nothing is queued before the first, so that a device may wait for
+/// the host as it does not during the others.
 ///
 /// `None` if it said no, or if there is neither a timestamp nor a clock, as in a browser without timestamps. What takes more
 /// than four times as long as the fastest run is only called twice, unless it is run 0, which others are compared with.
@@ -68,11 +69,11 @@ async fn measured<E: From<DeviceError>>(
     let mut calls = vec![1_u32; count];
     let mut least = vec![f64::INFINITY; count];
     // Single calls say how many make a batch; twice, because one of them may meet a busy machine.
-    for _ in 0..2 {
+    for first in 0..2 {
         if !go_on() {
             return Ok(None);
         }
-        let Some(round) = round(device, &calls, &mut record).await? else {
+        let Some(round) = round(device, (&calls, first), &mut record).await? else {
             return Ok(None);
         };
         for (least, ns) in least.iter_mut().zip(round) {
@@ -93,7 +94,8 @@ async fn measured<E: From<DeviceError>>(
         if !go_on() {
             return Ok(None);
         }
-        let Some(round) = round(device, &calls, &mut record).await? else {
+        let first = usize::try_from(at).unwrap_or_default();
+        let Some(round) = round(device, (&calls, first), &mut record).await? else {
             return Ok(None);
         };
         for ((time, ns), &calls) in times.iter_mut().zip(round).zip(&calls) {
@@ -113,46 +115,57 @@ fn calls_for(batch: Duration, ns: f64) -> u32 {
     (wanted.ceil() as u32).clamp(1, MOST_CALLS)
 }
 
+/// The runs of a round in their order, of which number `first` comes first; those without calls are left out.
+fn turns(calls: &[u32], first: usize) -> Vec<(usize, u32)> {
+    let mut all: Vec<(usize, u32)> = calls.iter().copied().enumerate().collect();
+    all.retain(|(_, calls)| *calls > 0);
+    let first = first.checked_rem(all.len()).unwrap_or_default();
+    all.rotate_left(first);
+    all
+}
+
 /// Nanoseconds of a call of each run; 0 where there are no calls.
 async fn round<E: From<DeviceError>>(
     device: &Device,
-    calls: &[u32],
+    (calls, first): (&[u32], usize),
     record: &mut impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Option<Vec<f64>>, E> {
+    let turns = turns(calls, first);
+    let mut each = vec![0.0; calls.len()];
+    let mut measured = |run: usize, ns: f64, calls: u32| {
+        if let Some(each) = each.get_mut(run) {
+            *each = ns.max(1.0) / f64::from(calls);
+        }
+    };
     let mut batch = |run: usize, calls: u32| (0..calls).try_for_each(|_| record(run));
     if device.caps().timestamps {
         let _earlier = device.take_marks().await?;
         device.record(|recorder| recorder.mark_time())?;
-        for (run, &calls) in calls.iter().enumerate() {
+        for &(run, calls) in &turns {
             batch(run, calls)?;
             device.record(|recorder| recorder.mark_time())?;
         }
         let marks = device.take_marks().await?;
         // Somebody else's marks are in between, or a clock was reset: the host's clock is left.
-        if marks.len() == calls.len() + 1 {
-            let each = marks.windows(2).zip(calls);
-            let each = each.map(|(pair, &calls)| match pair {
-                [begin, end] if calls > 0 => (end - begin).max(1) as f64 / f64::from(calls),
-                _ => 0.0,
-            });
-            return Ok(Some(each.collect()));
+        if marks.len() == turns.len() + 1 {
+            for (pair, (run, calls)) in marks.windows(2).zip(turns) {
+                if let [begin, end] = pair {
+                    measured(run, end.saturating_sub(*begin) as f64, calls);
+                }
+            }
+            return Ok(Some(each));
         }
     }
     #[cfg(target_arch = "wasm32")]
     return Ok(None);
     #[cfg(not(target_arch = "wasm32"))]
     {
-        let mut each = Vec::with_capacity(calls.len());
-        for (run, &calls) in calls.iter().enumerate() {
-            if calls == 0 {
-                each.push(0.0);
-                continue;
-            }
+        for (run, calls) in turns {
             device.synchronize().await?;
             let started = std::time::Instant::now();
             batch(run, calls)?;
             device.synchronize().await?;
-            each.push((started.elapsed().as_nanos().max(1)) as f64 / f64::from(calls));
+            measured(run, started.elapsed().as_nanos() as f64, calls);
         }
         Ok(Some(each))
     }
@@ -169,5 +182,15 @@ mod tests {
         assert_eq!(calls_for(ms(2), 5e6), 1);
         assert_eq!(calls_for(ms(2), 0.0), MOST_CALLS);
         assert_eq!(calls_for(ms(2), f64::INFINITY), 1);
+    }
+
+    #[test]
+    fn every_run_comes_first_in_turn() {
+        let calls = [5, 0, 7, 9];
+        assert_eq!(turns(&calls, 0), [(0, 5), (2, 7), (3, 9)]);
+        assert_eq!(turns(&calls, 1), [(2, 7), (3, 9), (0, 5)]);
+        assert_eq!(turns(&calls, 2), [(3, 9), (0, 5), (2, 7)]);
+        assert_eq!(turns(&calls, 3), turns(&calls, 0));
+        assert_eq!(turns(&[0, 0], 1), []);
     }
 }
