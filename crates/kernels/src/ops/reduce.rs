@@ -243,7 +243,7 @@ impl Rows {
                 self.registers = Some(registers);
                 Put::Staged
             }
-            _ => Put::of_chunks(len),
+            _ => Put::direct(len),
         }
     }
 }

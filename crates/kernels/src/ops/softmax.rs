@@ -136,10 +136,7 @@ impl Job {
             // The logarithm is there already.
             .part(self.kind.result())
             .parts(&["softmax/results.wgsl", "softmax/long.wgsl"])
-            .constant(
-                "SPACING",
-                lanes.spacing(!self.read && self.write == Put::Elements),
-            );
+            .constant("SPACING", lanes.spacing(self.write.one_by_one(self.read)));
         with_constants(choice, geometry, lanes)
     }
 }

@@ -116,7 +116,7 @@ fn calls_for(batch: Duration, ns: f64) -> u32 {
 }
 
 /// The runs of a round in their order, of which number `first` comes first; those without calls are left out.
-fn turns(calls: &[u32], first: usize) -> Vec<(usize, u32)> {
+fn rotated(calls: &[u32], first: usize) -> Vec<(usize, u32)> {
     let mut all: Vec<(usize, u32)> = calls.iter().copied().enumerate().collect();
     all.retain(|(_, calls)| *calls > 0);
     let first = first.checked_rem(all.len()).unwrap_or_default();
@@ -130,7 +130,7 @@ async fn round<E: From<DeviceError>>(
     (calls, first): (&[u32], usize),
     record: &mut impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Option<Vec<f64>>, E> {
-    let turns = turns(calls, first);
+    let order = rotated(calls, first);
     let mut each = vec![0.0; calls.len()];
     let mut measured = |run: usize, ns: f64, calls: u32| {
         if let Some(each) = each.get_mut(run) {
@@ -141,14 +141,14 @@ async fn round<E: From<DeviceError>>(
     if device.caps().timestamps {
         let _earlier = device.take_marks().await?;
         device.record(|recorder| recorder.mark_time())?;
-        for &(run, calls) in &turns {
+        for &(run, calls) in &order {
             batch(run, calls)?;
             device.record(|recorder| recorder.mark_time())?;
         }
         let marks = device.take_marks().await?;
         // Somebody else's marks are in between, or a clock was reset: the host's clock is left.
-        if marks.len() == turns.len() + 1 {
-            for (pair, (run, calls)) in marks.windows(2).zip(turns) {
+        if marks.len() == order.len() + 1 {
+            for (pair, (run, calls)) in marks.windows(2).zip(order) {
                 if let [begin, end] = pair {
                     measured(run, end.saturating_sub(*begin) as f64, calls);
                 }
@@ -160,7 +160,7 @@ async fn round<E: From<DeviceError>>(
     return Ok(None);
     #[cfg(not(target_arch = "wasm32"))]
     {
-        for (run, calls) in turns {
+        for (run, calls) in order {
             device.synchronize().await?;
             let started = std::time::Instant::now();
             batch(run, calls)?;
@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn every_run_comes_first_in_turn() {
         let calls = [5, 0, 7, 9];
-        assert_eq!(turns(&calls, 0), [(0, 5), (2, 7), (3, 9)]);
-        assert_eq!(turns(&calls, 1), [(2, 7), (3, 9), (0, 5)]);
-        assert_eq!(turns(&calls, 2), [(3, 9), (0, 5), (2, 7)]);
-        assert_eq!(turns(&calls, 3), turns(&calls, 0));
-        assert_eq!(turns(&[0, 0], 1), []);
+        assert_eq!(rotated(&calls, 0), [(0, 5), (2, 7), (3, 9)]);
+        assert_eq!(rotated(&calls, 1), [(2, 7), (3, 9), (0, 5)]);
+        assert_eq!(rotated(&calls, 2), [(3, 9), (0, 5), (2, 7)]);
+        assert_eq!(rotated(&calls, 3), rotated(&calls, 0));
+        assert_eq!(rotated(&[0, 0], 1), []);
     }
 }

@@ -28,7 +28,7 @@ const FEW_ROWS_OF_FEW_TILES: u64 = 64;
 /// Multiplications up to which rows of lanes take less time than few tiles: on an H200 128 cubed 4.9 µs instead of 10.0. The same where
 /// operands do not lie in vectors, which the other kernels then read word by word: 190 cubed 7.9 instead of 13.4, but 255 cubed 13.6
 /// instead of 11.2; and where the kernel of few rows has more workgroups than there are multiprocessors, 257 cubed 14.1 instead of
-/// 21.2. Of f16 beside tiles on matrix units 129 cubed 5.7 instead of 10, 190 cubed 10.4 by either.
+/// 21.2. Of f16, where there are matrix units, 129 cubed 5.7 instead of 10, 190 cubed 10.4 by either.
 const LITTLE_WORK: u64 = 1 << 21;
 const LITTLE_WORK_IN_WORDS: [u64; 2] = [8 << 20, 17 << 20];
 /// Outputs and inner extent up to which, and from which on, they do as well: 64 × 4096 × 64 16.9 µs instead of 209.

@@ -158,10 +158,7 @@ impl Job {
             },
             "norm/long.wgsl",
         ]);
-        let choice = choice.constant(
-            "SPACING",
-            lanes.spacing(!self.read && self.write == Put::Elements),
-        );
+        let choice = choice.constant("SPACING", lanes.spacing(self.write.one_by_one(self.read)));
         with_constants(choice, geometry, lanes)
     }
 

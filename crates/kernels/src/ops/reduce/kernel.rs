@@ -259,7 +259,7 @@ pub(crate) fn with_registers(
     (read, write): (bool, Put),
 ) -> KernelChoice {
     let mut choice = registers
-        .constants(geometry.len, !read && write != Put::Vec4)
+        .constants(geometry.len, write.one_by_one(read))
         .into_iter()
         .fold(choice, |choice, (name, value)| choice.constant(name, value));
     if write == Put::Staged {

@@ -21,13 +21,19 @@ pub(crate) enum Put {
 }
 
 impl Put {
-    /// How a kernel writes rows of `len` neighbours that it does not keep in registers.
-    pub(crate) const fn of_chunks(len: u64) -> Self {
+    /// How a kernel writes rows of `len` neighbours without workgroup memory.
+    pub(crate) const fn direct(len: u64) -> Self {
         if len.is_multiple_of(4) {
             Self::Vec4
         } else {
             Self::Elements
         }
+    }
+
+    /// Whether kernels that write so, and read in vectors or not, take elements one by one: neighbours in memory are those of
+    /// neighbouring lanes then.
+    pub(crate) fn one_by_one(self, read: bool) -> bool {
+        !read && self != Self::Vec4
     }
 
     /// Appends the parts that write results of a dtype.
