@@ -1,13 +1,9 @@
-// Rows of matrix.wgsl in which something is NaN or infinite: there a weight of 0 has to leave a value out, which matrix units
-// do not. Requires query_vector, key_vector, value_vector (operand part), seen_score, weights_of, finish, inside.
+// Rows of matrix.wgsl and pieces.wgsl in which something is NaN or infinite: there a weight of 0 has to leave a value out, which matrix units
+// do not. Requires query_vector, key_vector, value_vector, careful_four (operand part), seen_score, weights_of, finish, inside.
 
 fn is_odd(v: vec4<f32>) -> bool {
     let w = bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu);
     return max(max(w.x, w.y), max(w.z, w.w)) >= 0x7f800000u;
-}
-
-fn careful_four(v: Four, factor: f32) -> vec4<f32> {
-    return vec4<f32>(as_halves(v, factor));
 }
 
 fn careful_score(share: Share, factors: Factors, at: Query, q_base: u32, k_base: u32, key: u32) -> f32 {

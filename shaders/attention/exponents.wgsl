@@ -1,4 +1,4 @@
-// Whether f16 holds the queries, keys and values of a head, each divided by a power of two: from what ranges.wgsl found.
+// Whether f16, or two of them for each element, holds the queries, keys and values of a head, each divided by a power of two: from what ranges.wgsl found.
 
 @group(0) @binding(7) var<storage, read> in_5: array<vec4<u32>>;
 
@@ -7,8 +7,9 @@ const KEYS_OF_HEAD: u32 = 1u;
 const VALUES_OF_HEAD: u32 = 2u;
 // As many ranges, four in a vector, has an operand of a head.
 const RANGES: u32 = 16u;
-// Of magnitudes below 2^15 the 8 bits of a bf16 are exact in f16 down to 2^-17, so exponents may differ by 31.
-const SPREAD: u32 = 31u;
+// What exponents may differ by. Of magnitudes below 2^15 the 8 bits of a bf16 are exact in f16 down to 2^-17; of f32 two f16 have
+// 23 bits down to 2^-13.
+override SPREAD: u32 = 31u;
 // Furthest exponent, so that products of three operands stay within f32.
 const FURTHEST: i32 = 60;
 const UNFIT: i32 = 1000;

@@ -15,6 +15,10 @@ fn as_halves(v: Four, factor: f32) -> vec4<f16> {
     return v;
 }
 
+fn careful_four(v: Four, factor: f32) -> vec4<f32> {
+    return vec4<f32>(as_halves(v, factor));
+}
+
 // Vectors of a query, key and value. What stands in for keys behind the last one is hidden.
 fn query_vector(base: u32, vector: u32) -> Four {
     return a[base / 4u + vector];

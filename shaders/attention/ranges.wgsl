@@ -1,9 +1,8 @@
-// Computes: of the queries, keys and values of a key head, each in 16 blocks of rows, the largest exponent and the least one of
-//           an element that is not 0, as bf16 has them (biased by 127): the largest + 2^16 times the least, which is 2^16 - 1
-//           where all elements are 0.
+// Computes: of the queries, keys and values of a key head, each in 16 blocks of rows, the largest exponent and the least one that
+//           counts (range part), biased by 127: the largest + 2^16 times the least, which is 2^16 - 1 where all elements are 0.
 // Bindings: params, q, ranges, k, v, lengths part.
 // Grid: batches * kv_heads * 3 operands * 16 blocks workgroups, folded.
-// Requires: keys_of (length part), words.
+// Requires: keys_of (length part), words, range_of and MANTISSA (range part).
 // Accuracy: exact.
 
 override WG: u32 = 256u;
@@ -21,18 +20,9 @@ fn joined(x: vec2<u32>, y: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(max(x.x, y.x), min(x.y, y.y));
 }
 
-// Of four elements.
-fn range_of(w: vec2<u32>) -> vec2<u32> {
-    let lower = w & vec2<u32>(0x7fffu);
-    let upper = (w >> vec2<u32>(16u)) & vec2<u32>(0x7fffu);
-    let high = max(lower, upper);
-    let low = min(lower - 1u, upper - 1u);
-    return vec2<u32>(max(high.x, high.y), min(low.x, low.y));
-}
-
 // Elements from `at` on of an operand.
-fn four_of(operand: u32, at: u32) -> vec2<u32> {
-    var four: vec2<u32>;
+fn four_of(operand: u32, at: u32) -> words {
+    var four: words;
     if operand == 0u {
         four = a[at / 4u];
     } else if operand == 1u {
@@ -96,6 +86,6 @@ fn main(
     }
     if lid == 0u && inside {
         let all = tile_ranges[0];
-        out[slot] = (all.x >> 7u) | select(((all.y + 1u) >> 7u) << 16u, 0xffff0000u, all.y == 0xffffffffu);
+        out[slot] = (all.x >> MANTISSA) | select(((all.y + 1u) >> MANTISSA) << 16u, 0xffff0000u, all.y == 0xffffffffu);
     }
 }

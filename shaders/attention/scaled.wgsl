@@ -1,25 +1,19 @@
 // Operand part of matrix.wgsl: bf16 that lie so that four neighbouring elements are one load. Those of a head become f16 by a
-// power of two. Requires unpack, exponent_of.
+// power of two. Requires unpack.
 
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(3) var<storage, read> b: array<words>;
 @group(0) @binding(4) var<storage, read> c: array<words>;
-
-fn factors_of(share: Share) -> Factors {
-    let q = exponent_of(share, QUERIES);
-    let k = exponent_of(share, KEYS_OF_HEAD);
-    let v = exponent_of(share, VALUES_OF_HEAD);
-    if q == UNFIT || k == UNFIT || v == UNFIT {
-        return Factors(0.0, 0.0, 0.0, 0.0, 0.0, true);
-    }
-    return Factors(power_of(-q), power_of(-k), power_of(-v), params.scale * power_of(q) * power_of(k), power_of(v), false);
-}
 
 // Four elements as they lie in memory.
 alias Four = words;
 
 fn as_halves(v: Four, factor: f32) -> vec4<f16> {
     return vec4<f16>(unpack(v) * factor);
+}
+
+fn careful_four(v: Four, factor: f32) -> vec4<f32> {
+    return vec4<f32>(as_halves(v, factor));
 }
 
 // Vectors of a query, key and value. What stands in for keys behind the last one is hidden.

@@ -1,9 +1,9 @@
 // Part of the kernel of tiles of f32 on matrix units: what f16 leaves of each element, and which lines two f16 do not do for.
-// Requires Scale, rounded_11, partial_sums, misfits.
+// Requires Scale, partial_sums, misfits.
 
 // What is left behind the higher f16 of four elements, 2^11 times as large.
 fn lower(v: vec4<f32>, higher: vec4<f16>, scale: Scale) -> vec4<f16> {
-    return vec4<f16>(rounded_11((v * scale.factor - vec4<f32>(higher)) * 2048.0));
+    return vec4<f16>((v * scale.factor - vec4<f32>(higher)) * 2048.0);
 }
 
 // Of the four lines that an invocation loads parts of: the sums of these parts' magnitudes, and the largest.

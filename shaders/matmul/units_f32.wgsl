@@ -21,7 +21,8 @@ fn misfit(v: loaded, scale: Scale) -> u32 {
     return select(0u, 0x8000u, least + 1u < scale.least && least + 1u > 0u);
 }
 
-// The nearest numbers of 11 bits.
+// The nearest numbers of 11 bits. By bits, before they become f16: without that NVIDIA's compiler takes what becomes f16 and f32
+// again for what it was, and nothing is left for the lower f16.
 fn rounded_11(v: vec4<f32>) -> vec4<f32> {
     return bitcast<vec4<f32>>((bitcast<vec4<u32>>(v) + vec4<u32>(0x1000u)) & vec4<u32>(0xffffe000u));
 }

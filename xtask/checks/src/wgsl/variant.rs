@@ -68,16 +68,14 @@ impl Tier {
         let enabled = |(file, _): &&(&str, Capabilities)| parts.iter().any(|p| p.file == *file);
         let capabilities = ENABLES.iter().filter(enabled).map(|row| row.1);
         let capabilities = capabilities.fold(Self::BASE.capabilities, |all, one| all | one);
-        // Adapters with subgroups of 32 have twice the least that WebGPU promises; what a kernel needs, its choice asks for.
-        let large =
-            if capabilities.intersects(Capabilities::COOPERATIVE_MATRIX | Capabilities::SUBGROUP) {
-                2
-            } else {
-                1
-            };
+        // Adapters with subgroups of 32 have twice the least that WebGPU promises, and those with matrix units three times as
+        // much workgroup memory; what a kernel needs, its choice asks for.
+        let matrix_units = capabilities.contains(Capabilities::COOPERATIVE_MATRIX);
+        let subgroups = matrix_units || capabilities.contains(Capabilities::SUBGROUP);
+        let least = u32::from(subgroups) + 1;
         Self {
-            workgroup_bytes: large * Self::BASE.workgroup_bytes,
-            invocations: large * Self::BASE.invocations,
+            workgroup_bytes: (least + u32::from(matrix_units)) * Self::BASE.workgroup_bytes,
+            invocations: least * Self::BASE.invocations,
             capabilities,
             portable: !capabilities.contains(Capabilities::COOPERATIVE_MATRIX),
             ..Self::BASE

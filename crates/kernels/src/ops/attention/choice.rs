@@ -27,13 +27,21 @@ impl Kinds {
         dtypes.flat_map(|dtype| [false, true].map(|bytes| Self { dtype, bytes }))
     }
 
-    /// Whether matrix units that multiply f16 compute with them. bf16 becomes f16 by a power of two for each head, which is found
-    /// by its exponents: integers would have to become bf16 for that first.
-    pub(super) const fn become_halves(self) -> bool {
+    /// f16 that an element is for matrix units, 0 where they do not compute with them. bf16 and f32 become f16 by a power of two
+    /// for each head, which is found by its exponents: integers would have to become floats for that first.
+    pub(super) const fn pieces(self) -> u32 {
+        match (self.dtype, self.bytes) {
+            (DType::F16, _) | (DType::BF16, false) => 1,
+            (DType::F32, false) => 2,
+            _ => 0,
+        }
+    }
+
+    /// Exponents that the elements of a head differ by at most where f16 holds them.
+    const fn spread(self) -> u32 {
         match self.dtype {
-            DType::F16 => true,
-            DType::BF16 => !self.bytes,
-            DType::F32 | DType::I32 | DType::U32 | DType::I8 | DType::U8 | DType::Bool => false,
+            DType::F32 => 27,
+            _ => 31,
         }
     }
 
@@ -47,6 +55,9 @@ impl Kinds {
             (Form::Tile(_), false) => &["attention/query_words.wgsl", "attention/words.wgsl"],
             (Form::Tile(_), true) => &["attention/query_words.wgsl", "attention/words_byte.wgsl"],
             (Form::Matrix(_), false) if heads == Heads::Every => &["attention/halves.wgsl"],
+            (Form::Matrix(_), false) if matches!(self.dtype, DType::F32) => {
+                &["attention/two_halves.wgsl"]
+            }
             (Form::Matrix(_), false) => &["attention/scaled.wgsl"],
             (Form::Matrix(_), true) => &["attention/halves_byte.wgsl"],
             (Form::Few(_) | Form::Lanes(_), bytes) => match (prelude::is_packed(self.dtype), bytes)
@@ -205,10 +216,13 @@ pub(super) fn kernel(
             "attention/rows.wgsl",
         ]);
     if heads != Heads::Every {
-        choice = choice.part("attention/exponents.wgsl");
+        choice = choice
+            .part("attention/exponents.wgsl")
+            .constant("SPREAD", kinds.spread());
     }
     choice = match (form, heads) {
-        (Form::Matrix(_), _) => choice.part("attention/bases.wgsl"),
+        (Form::Matrix(_), Heads::Every) => choice.part("attention/bases.wgsl"),
+        (Form::Matrix(_), _) => choice.parts(&["attention/bases.wgsl", "attention/scales.wgsl"]),
         (Form::Tile(_), Heads::Flagged) => {
             choice.name("flagged").part("attention/flagged_heads.wgsl")
         }
@@ -227,6 +241,12 @@ pub(super) fn kernel(
     }
     let constants: &[(&'static str, u32)] = match form {
         Form::Lanes(lanes) => &[("LANES", lanes.lanes)],
+        Form::Matrix(matrix) if matrix.pieces == 2 => &[
+            ("KEY_BLOCKS", matrix.key_blocks),
+            ("VALUE_BLOCKS", matrix.value_blocks),
+            ("LEN", matrix.len()),
+            ("SHARED", u32::from(matrix.shared())),
+        ],
         Form::Matrix(matrix) => &[
             ("ROW_BLOCKS", matrix.row_blocks),
             ("KEY_BLOCKS", matrix.key_blocks),
@@ -251,6 +271,7 @@ pub(super) fn kernel(
     };
     let body = match form {
         Form::Lanes(_) => "attention/lanes.wgsl",
+        Form::Matrix(matrix) if matrix.pieces == 2 => "attention/pieces.wgsl",
         Form::Matrix(_) => "attention/matrix.wgsl",
         Form::Tile(_) => "attention/tile.wgsl",
         Form::Few(_) => "attention/few.wgsl",
@@ -270,6 +291,10 @@ pub(super) fn kernel(
 /// The kernel that finds which exponents the operands of each key head have.
 pub(super) fn ranges(dtype: DType, lengths: bool) -> KernelChoice {
     let (name, part) = lengths_part(lengths);
+    let range = match dtype {
+        DType::F32 => "attention/range_f32.wgsl",
+        _ => "attention/range_bf16.wgsl",
+    };
     KernelChoice::new(OP)
         .name(dtype.name())
         .name("ranges")
@@ -277,7 +302,7 @@ pub(super) fn ranges(dtype: DType, lengths: bool) -> KernelChoice {
         .part(prelude::FLOAT)
         .load(dtype)
         .params("attention/params.wgsl")
-        .parts(&[part, "attention/ranges.wgsl"])
+        .parts(&[part, range, "attention/ranges.wgsl"])
         .constant("WG", RANGES_WG)
         .without_zeroed_memory()
         .without_division_checks()
@@ -325,8 +350,10 @@ pub(crate) fn variants() -> Vec<Candidate> {
                     let leaves = [Leaves::result(vec4), Leaves::State];
                     let matrix = matches!(form, Form::Matrix(_));
                     let heads: &[_] = match dtype {
-                        DType::BF16 if matrix => &[Heads::Fitting],
-                        DType::BF16 if vec4 && !kinds.bytes && matches!(form, Form::Tile(_)) => {
+                        DType::F32 | DType::BF16 if matrix => &[Heads::Fitting],
+                        DType::F32 | DType::BF16
+                            if vec4 && !kinds.bytes && matches!(form, Form::Tile(_)) =>
+                        {
                             &[Heads::Every, Heads::Flagged]
                         }
                         _ => &[Heads::Every],
@@ -347,7 +374,7 @@ pub(crate) fn variants() -> Vec<Candidate> {
             // What follows reads no keys and values as they are given.
             continue;
         }
-        if dtype == DType::BF16 {
+        if dtype != DType::F16 {
             let choices = [false, true].map(|lengths| ranges(dtype, lengths));
             all.extend(choices.map(|choice| Candidate::new(choice, AttentionParams::FIELDS)));
         }
@@ -369,7 +396,7 @@ fn forms(kinds: Kinds) -> Vec<(Form, bool)> {
         value_dim: 64,
         vec4,
         octs,
-        halves: kinds.become_halves(),
+        pieces: kinds.pieces(),
     };
     let problems = [
         problem(1, true, true),

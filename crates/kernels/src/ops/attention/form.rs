@@ -28,8 +28,8 @@ pub(super) struct Problem {
     pub(super) vec4: bool,
     /// They can be read eight elements at a time.
     pub(super) octs: bool,
-    /// Matrix units compute with them.
-    pub(super) halves: bool,
+    /// f16 that an element is for matrix units, 0 where they do not compute with them.
+    pub(super) pieces: u32,
 }
 
 /// A kernel.
@@ -219,7 +219,7 @@ impl Form {
         }
     }
 
-    /// The kernel of heads that this one leaves out, which are some of bf16: what f16 does not hold. It has the same keys at a
+    /// The kernel of heads that this one leaves out, which are some of bf16 and f32: what f16 does not hold. It has the same keys at a
     /// time, so that splits are the same.
     pub(super) fn of_flagged(self, p: &Problem, ability: &Ability) -> Self {
         let shapes = Tile::SHAPES.into_iter();
@@ -260,6 +260,14 @@ impl Form {
     }
 }
 
+/// Whether two f16 for each element pay, of which two more dispatches have to say whether they hold a head: of 12 heads of 197
+/// queries and keys they take 0.85 of the time of tiles, of 32 of 128 as long, of 128 of 64 twice as long.
+fn pieces_pay(p: &Problem) -> bool {
+    let scores = p.rows.saturating_mul(p.keys);
+    let work = scores.saturating_mul(p.heads.saturating_mul(p.head_dim + p.value_dim));
+    p.rows >= 64 && scores >= 1 << 15 && work >= 1 << 25
+}
+
 /// The kernels that can compute a problem on a device.
 pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
     // Tiles of 64 rows that leave half of an H200 idle (of 32 heads of 512 queries of 128, or 16 of 1,024 of 64) take 1.1 to 1.5
@@ -280,14 +288,19 @@ pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
     let tiles = tiles.map(Some);
     let lanes = Lanes::new(p).map(Form::Lanes);
     let [many_rows, some_rows] = Matrix::all(p).map(|matrix| matrix.map(Form::Matrix));
+    let (many_rows, slow) = if p.pieces < 2 || pieces_pay(p) {
+        (many_rows, None)
+    } else {
+        (None, many_rows)
+    };
     // 12 heads of 77 queries and keys: 0.5 to 0.6 of the time of tiles.
     let small = p.keys <= FEW_KEYS && tiles_of(32).saturating_mul(16) < ability.busy_groups;
     let order = if small && p.rows > FEW_ROWS {
-        [&[many_rows, few][..], &tiles, &[some_rows, lanes]]
+        [&[many_rows, few][..], &tiles, &[slow, some_rows, lanes]]
     } else if p.rows <= FEW_ROWS {
-        [&[lanes, few, some_rows][..], &tiles, &[many_rows]]
+        [&[lanes, few, some_rows][..], &tiles, &[many_rows, slow]]
     } else {
-        [&[many_rows][..], &tiles, &[some_rows, lanes, few]]
+        [&[many_rows][..], &tiles, &[slow, some_rows, lanes, few]]
     };
     let fits = |form: &Form| form.fits(ability);
     let mut all = order.into_iter().flatten().copied().flatten().filter(fits);
@@ -318,8 +331,12 @@ pub(super) fn splits(form: Form, p: &Problem, ability: &Ability, state_bytes: u6
         .min(p.rows)
         .saturating_mul(p.heads)
         .saturating_mul(row_bytes(p.value_dim));
-    // A workgroup has work for several: half as many are enough.
-    let wanted = (ability.busy_groups / 2 / groups.max(1))
+    // A workgroup has work for several: half as many are enough, or an eighth where it has a processor to itself.
+    let enough = match form {
+        Form::Matrix(matrix) if matrix.pieces == 2 => 8,
+        _ => 2,
+    };
+    let wanted = (ability.busy_groups / enough / groups.max(1))
         .min(state_bytes / state.max(1))
         .max(1);
     let (mut low, mut high) = (1, tiles);
@@ -360,7 +377,7 @@ pub(super) mod tests {
             value_dim: dim,
             vec4: true,
             octs: dim.is_multiple_of(8),
-            halves: true,
+            pieces: 1,
         }
     }
 

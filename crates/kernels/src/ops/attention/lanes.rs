@@ -56,7 +56,7 @@ mod tests {
             value_dim: 64,
             vec4: true,
             octs: true,
-            halves: false,
+            pieces: 0,
         };
         let form = |rows, dim, subgroup| {
             let ability = Ability {

@@ -1,9 +1,9 @@
-//! [`Matrix`]: attention of f16 and bf16 on matrix units.
+//! [`Matrix`]: attention on matrix units that multiply f16, as which f16 and bf16 are one element and f32 two.
 
 use super::form::Problem;
 use crate::limits::ability::{Ability, Cooperative, PROCESSOR_BYTES};
 
-/// `attention/matrix.wgsl`: pairs of subgroups of 32, each with 16 or 32 rows by 32 keys.
+/// `attention/matrix.wgsl`, or `attention/pieces.wgsl`: pairs of subgroups of 32, each with 16 or 32 rows by 32 keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Matrix {
     pub(super) invocations: u32,
@@ -13,6 +13,8 @@ pub(super) struct Matrix {
     pub(super) key_blocks: u32,
     /// Blocks of 16 columns of the result that a subgroup has: half of all, of which the last may be empty.
     pub(super) value_blocks: u32,
+    /// f16 that make an element.
+    pub(super) pieces: u32,
 }
 
 impl Matrix {
@@ -24,7 +26,12 @@ impl Matrix {
 
     /// Those for 64 rows, and for 16.
     pub(super) fn all(p: &Problem) -> [Option<Self>; 2] {
-        [(128, 2), (64, 1)].map(|(invocations, row_blocks)| Self::new(p, invocations, row_blocks))
+        let new = |(invocations, row_blocks)| Self::new(p, invocations, row_blocks);
+        match p.pieces {
+            // Queries take twice the registers, keys and values twice the memory: a workgroup has a processor to itself.
+            2 => [new((256, 1)), None],
+            _ => [(128, 2), (64, 1)].map(new),
+        }
     }
 
     fn new(p: &Problem, invocations: u32, row_blocks: u32) -> Option<Self> {
@@ -38,9 +45,10 @@ impl Matrix {
             row_blocks,
             key_blocks: blocks(p.head_dim, 16)?,
             value_blocks: blocks(p.value_dim, 32)?,
+            pieces: p.pieces,
         };
         // Behind the last key that one is read again: there has to be one.
-        (p.halves && p.vec4 && p.keys > 0).then_some(matrix)
+        (p.pieces > 0 && p.vec4 && p.keys > 0).then_some(matrix)
     }
 
     pub(super) const fn rows(self) -> u32 {
@@ -48,9 +56,10 @@ impl Matrix {
     }
 
     /// Whether keys and values take turns in workgroup memory: where less than two workgroups of a processor would have room for
-    /// both.
+    /// both, or one that has it to itself.
     pub(super) const fn shared(self) -> bool {
-        self.bytes_with(Self::KEYS * (self.key_pitch() + self.value_pitch())) > PROCESSOR_BYTES / 2
+        let both = Self::KEYS * self.pieces * (self.key_pitch() + self.value_pitch());
+        self.bytes_with(both) > PROCESSOR_BYTES * self.pieces / 2
     }
 
     /// Vectors of workgroup memory for keys and values.
@@ -61,7 +70,7 @@ impl Matrix {
             (true, true) => key,
             (true, false) => value,
         };
-        Self::KEYS * line
+        Self::KEYS * self.pieces * line
     }
 
     /// Vectors of a key or value, of which each has two more against bank conflicts.
@@ -79,9 +88,9 @@ impl Matrix {
 
     /// With so many vectors of keys and values.
     const fn bytes_with(self, len: u32) -> u32 {
-        // Those; scores in f32 and weights in f16, whose lines have one and two vectors more; four words.
-        let line = 16 * (Self::KEYS / 4 + 1) + 8 * (Self::KEYS / 4 + 2);
-        8 * len + self.rows() * line + 16
+        // Those; scores in f32 and weights in f16, whose lines have one and two vectors more; four or eight words.
+        let line = 16 * (Self::KEYS / 4 + 1) + 8 * self.pieces * (Self::KEYS / 4 + 2);
+        8 * len + self.rows() * line + 16 * self.pieces
     }
 
     pub(super) fn fits(ability: &Ability) -> bool {
@@ -114,11 +123,20 @@ mod tests {
             for matrix in [many, few] {
                 assert!(matrix.workgroup_bytes() <= PROCESSOR_BYTES / 2, "{dim}");
             }
+            let p = Problem {
+                pieces: 2,
+                ..problem(1000, 1000, dim)
+            };
+            let [Some(pieces), None] = Matrix::all(&p) else {
+                panic!("{dim} is a head of matrix units");
+            };
+            assert_eq!(pieces.shared(), dim > 96, "{dim}");
+            assert!(pieces.workgroup_bytes() <= PROCESSOR_BYTES, "{dim}");
         }
     }
 
     #[test]
-    fn matrix_units_take_16_bits_of_up_to_128_elements() {
+    fn matrix_units_take_heads_of_up_to_128_elements() {
         fn form(p: &Problem, ability: &Ability) -> Form {
             ways(p, ability).default
         }
@@ -136,7 +154,19 @@ mod tests {
             let other = form(&problem(1000, 1000, dim), &large);
             assert!(matches!(other, Form::Tile(_)), "{dim}");
         }
-        for other in [Problem { halves: false, ..p }, Problem { vec4: false, ..p }] {
+        let pieces = Problem { pieces: 2, ..p };
+        assert!(matches!(form(&pieces, &large), Form::Matrix(_)));
+        let short = Problem {
+            pieces: 2,
+            ..problem(100, 100, 128)
+        };
+        assert!(!matches!(form(&short, &large), Form::Matrix(_)));
+        assert!(
+            ways(&short, &large)
+                .all()
+                .any(|form| matches!(form, Form::Matrix(_)))
+        );
+        for other in [Problem { pieces: 0, ..p }, Problem { vec4: false, ..p }] {
             assert!(matches!(form(&other, &large), Form::Tile(_)));
         }
         let small = Ability {

@@ -1,7 +1,7 @@
 //! The plan of attention: one dispatch, or for a block of rows at a time the dispatch that leaves what workgroups have of
 //! them and the one that merges it.
 //!
-//! bf16 on matrix units that multiply f16 takes two more: one finds the range of exponents of each head, and the heads that f16
+//! bf16 and f32 on matrix units that multiply f16 take two more: one finds the range of exponents of each head, and the heads that f16
 //! does not hold are left to the kernel of tiles. Invariant: each result is written by exactly one of the two.
 
 use ziggurat_core::{DType, Layout};
@@ -110,7 +110,7 @@ fn steps(
         value_dim: extents.value_dim as u64,
         vec4,
         octs,
-        halves: kinds.become_halves(),
+        pieces: kinds.pieces(),
     };
     let ability = p.exec.ability();
     let class = || {
@@ -168,7 +168,7 @@ fn steps(
         capped: options.softcap > 0.0,
     };
     let passes = match form {
-        Form::Matrix(_) if kinds.dtype == DType::BF16 => [
+        Form::Matrix(_) if kinds.dtype != DType::F16 => [
             Some((form, Heads::Fitting)),
             Some((form.of_flagged(&problem, &ability), Heads::Flagged)),
         ],

@@ -4,11 +4,12 @@ use super::*;
 
 /// Every form that an adapter with matrix units has for a case, over what tiles, masks and NaN differ by.
 #[test]
-fn every_way_of_16_bits_agrees_with_the_reference() {
+fn every_way_of_many_rows_agrees_with_the_reference() {
     for way in 0..6 {
         let exec = common::matrix_executor().in_way(way);
         every_case(&exec, DType::F16);
         every_case(&exec, DType::BF16);
+        every_case(&exec, DType::F32);
     }
 }
 
@@ -61,10 +62,20 @@ fn every_case(exec: &Executor, dtype: DType) {
     }
 }
 
-/// Heads of bf16 that f16 holds by a power of two, and heads that it does not hold, in one call.
+/// Heads that f16 holds by a power of two, and heads that it does not hold, in one call.
 #[test]
-fn heads_of_any_range_of_bf16_agree_with_the_reference() {
+fn heads_of_any_range_agree_with_the_reference() {
     let exec = common::matrix_executor();
+    heads_of_any_range(&exec, DType::BF16, 2f64.powi(-9));
+    for way in 0..5 {
+        // What every form of f32 may be off by: 8 ε (4 · dim · scale + 8).
+        let error = 2f64.powi(-21) * (4.0 * 64.0 * 0.3 + 8.0);
+        heads_of_any_range(&exec.in_way(way), DType::F32, error);
+    }
+}
+
+/// `rounding` is what results may be off by, relative to the largest value.
+fn heads_of_any_range(exec: &Executor, dtype: DType, rounding: f64) {
     let (rows, dim) = (33, 64);
     // The first query, key and value element, and what the others are multiplied by.
     let heads: [([f64; 3], [f64; 3]); 9] = [
@@ -98,8 +109,8 @@ fn heads_of_any_range_of_bf16_agree_with_the_reference() {
                 }
             }
             given(
-                &exec,
-                DType::BF16,
+                exec,
+                dtype,
                 &[1, heads.len() * shared_by, rows, dim],
                 &values,
             )
@@ -116,10 +127,11 @@ fn heads_of_any_range_of_bf16_agree_with_the_reference() {
         let mut wanted = expected(&case, &scaled(0.3));
         for (i, e) in wanted.iter_mut().enumerate() {
             let (first, factor) = heads[i / (shared_by * rows * dim)];
-            e.bound += 2f64.powi(-9) * factor[2].max(first[2]);
+            e.bound += rounding * factor[2].max(first[2]);
         }
-        let got = compute(&exec, &case, &scaled(0.3));
-        check(&format!("{keys} keys, {shared_by} queries"), &got, &wanted);
+        let got = compute(exec, &case, &scaled(0.3));
+        let what = format!("{dtype}, {keys} keys, {shared_by} queries");
+        check(&what, &got, &wanted);
     }
 }
 
@@ -165,13 +177,16 @@ fn every_way_of_few_rows_agrees_with_the_reference() {
 fn matrix_units_scale_sums_and_leave_out_what_is_hidden() {
     // Keys and values each with memory of their own, and in turns in the same; whole blocks, and a part of one.
     for dim in [64, 128, 72] {
-        growing_scores(dim);
+        let exec = common::matrix_executor();
+        growing_scores(&exec, DType::F16, dim);
+        for way in 0..5 {
+            growing_scores(&exec.in_way(way), DType::F32, dim);
+        }
     }
 }
 
 /// Scores that grow from tile to tile, so that sums are scaled; what is NaN or infinite among keys that are seen and hidden.
-fn growing_scores(dim: usize) {
-    let exec = common::matrix_executor();
+fn growing_scores(exec: &Executor, dtype: DType, dim: usize) {
     let [rows, keys] = [70, 160];
     let q: Vec<f64> = (0..rows * dim)
         .map(|i| {
@@ -196,9 +211,9 @@ fn growing_scores(dim: usize) {
         .map(|i| ((i * 37 + i / dim * 11) % 17) as f64 / 8.0 - 1.0)
         .collect();
     let case = |k: &[f64], v: &[f64]| Case {
-        q: given(&exec, DType::F16, &[1, 1, rows, dim], &q),
-        k: given(&exec, DType::F16, &[1, 1, keys, dim], k),
-        v: given(&exec, DType::F16, &[1, 1, keys, dim], v),
+        q: given(exec, dtype, &[1, 1, rows, dim], &q),
+        k: given(exec, dtype, &[1, 1, keys, dim], k),
+        v: given(exec, dtype, &[1, 1, keys, dim], v),
         mask: None,
         lengths: None,
         factors: None,
@@ -208,15 +223,15 @@ fn growing_scores(dim: usize) {
         ..scaled(1.0)
     };
     for step in [0.25, 2.0, -2.0, 300.0] {
-        run(&exec, &case(&growing(step), &v), &scaled(1.0));
-        run(&exec, &case(&growing(step), &v), &causal);
+        run(exec, &case(&growing(step), &v), &scaled(1.0));
+        run(exec, &case(&growing(step), &v), &causal);
     }
     // Hidden from the first rows, seen by others.
     for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut odd_v = v.clone();
         odd_v[40 * dim + 5] = odd;
-        let got = compute(&exec, &case(&growing(0.01), &odd_v), &causal);
-        let want = compute(&exec, &case(&growing(0.01), &v), &causal);
+        let got = compute(exec, &case(&growing(0.01), &odd_v), &causal);
+        let want = compute(exec, &case(&growing(0.01), &v), &causal);
         for (i, (got, want)) in got.iter().zip(&want).enumerate() {
             let (row, column) = (i / dim, i % dim);
             if row >= 40 && column == 5 {
@@ -230,7 +245,7 @@ fn growing_scores(dim: usize) {
         }
         let mut odd_k = growing(0.01);
         odd_k[40 * dim] = odd;
-        let got = compute(&exec, &case(&odd_k, &v), &causal);
+        let got = compute(exec, &case(&odd_k, &v), &causal);
         for (i, (got, want)) in got.iter().zip(&want).enumerate() {
             let wrong = i / dim >= 40 && odd != f64::NEG_INFINITY;
             assert_eq!(got.is_nan(), wrong, "{i}: {got} {want}");
