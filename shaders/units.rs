@@ -8,8 +8,21 @@ pub(crate) fn is_for_matrix_units(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 14] = [
+pub(crate) const FILES: [&str; 27] = [
+    "attention/bases.wgsl",
+    "attention/careful.wgsl",
+    "attention/exponents.wgsl",
+    "attention/flagged_heads.wgsl",
+    "attention/halves.wgsl",
+    "attention/halves_byte.wgsl",
     "attention/matrix.wgsl",
+    "attention/pieces.wgsl",
+    "attention/range_bf16.wgsl",
+    "attention/range_f32.wgsl",
+    "attention/ranges.wgsl",
+    "attention/scaled.wgsl",
+    "attention/scales.wgsl",
+    "attention/two_halves.wgsl",
     "enable/cooperative_matrix.wgsl",
     "matmul/cooperative.wgsl",
     "matmul/flagged_parts.wgsl",

@@ -344,18 +344,22 @@ impl KernelChoice {
                 )
         };
         for Part { path, role } in self.parts.iter().filter(|part| !brought(part)) {
+            let path = match (writes, *path) {
+                (WritesBy::Result, prelude::OUT_HALVES) => prelude::OUT_ELEMENT,
+                (_, path) => path,
+            };
             let text = shaders::text(path)?;
             if *role == Role::Enable {
-                source = source.directive(*path, text);
+                source = source.directive(path, text);
                 continue;
             }
             let text = match role {
                 Role::LoadOf(operand) => Cow::Owned(renamed_for(operand, text)),
                 _ => Cow::Borrowed(text),
             };
-            let known = |part: &SourcePart| part.file == *path && part.text == text;
+            let known = |part: &SourcePart| part.file == path && part.text == text;
             if !source.parts().iter().any(known) {
-                source = source.part(*path, text);
+                source = source.part(path, text);
             }
         }
         let mut descriptor = KernelDescriptor::new(source)

@@ -116,6 +116,10 @@ pub(crate) const fn is_packed(dtype: DType) -> bool {
     dtype.bytes() < dtype.compute().bytes()
 }
 
+/// What writes rows of a product by [`cell`], and what does so for dtypes of 16 bits: whole words at a time, so not by a result part.
+pub(crate) const OUT_ELEMENT: &str = "matmul/tile_out_element.wgsl";
+pub(crate) const OUT_HALVES: &str = "matmul/tile_out_halves.wgsl";
+
 /// `cell` and `store1` for a dtype; needs [`store`] before it.
 pub(crate) const fn cell(dtype: DType) -> &'static str {
     match dtype.bytes() {

@@ -112,11 +112,13 @@ fn writing(
         Writes::Sums if out_vec4 => (choice, "out_sums_vec4", "matmul/tile_out_sum_vec4.wgsl"),
         Writes::Sums => (choice, "out_sums", "matmul/tile_out_sum.wgsl"),
         Writes::Results if out_vec4 => (choice.vec4(), "out_vec4", "matmul/tile_out_vec4.wgsl"),
-        Writes::Results => (
-            choice.cell(output),
-            "out_cells",
-            "matmul/tile_out_element.wgsl",
-        ),
+        Writes::Results => {
+            let part = match output.bytes() {
+                2 => prelude::OUT_HALVES,
+                _ => prelude::OUT_ELEMENT,
+            };
+            (choice.cell(output), "out_cells", part)
+        }
     }
 }
 

@@ -43,7 +43,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "attention/matrix.wgsl",
         "matrix units, which the software device has: the tests of attention run every way",
     ),
-    ("attention/ranges.wgsl", "what comes before it for bf16"),
+    ("attention/pieces.wgsl", "likewise"),
+    (
+        "attention/ranges.wgsl",
+        "what comes before them for bf16 and f32",
+    ),
     (
         "conv/packed/extremes.wgsl",
         "what packs operands for matrix units: `conv::packed`",
