@@ -56,6 +56,16 @@ fn every_case(exec: &Executor, dtype: DType) {
             case.mask = Some(mask);
             run(exec, &case, &causal);
         }
+        // A bias of NaN or infinity makes its row so, and no other.
+        let values: Vec<f64> = (0..queries * keys)
+            .map(|i| match (i / keys, i % keys) {
+                (2, 1) => f64::NAN,
+                (4, 0) => f64::INFINITY,
+                (_, key) => f64::from(u8::from(key % 3 == 0)),
+            })
+            .collect();
+        case.mask = Some(given(exec, DType::F32, &[queries, keys], &values));
+        run(exec, &case, &scaled(0.3));
         case.mask = None;
         case.lengths = Some((0..batch).map(|i| keys - 7 - 20 * i).collect());
         run(exec, &case, &causal);
