@@ -90,11 +90,10 @@ impl Network {
 fn look(device: &Device) -> (usize, u64, u64) {
     device.synchronize_blocking().unwrap();
     let usage = device.usage();
-    // How many staging chunks lie ready depends on how far the device was behind.
-    device.trim(0);
-    device.synchronize_blocking().unwrap();
     // The completion thread may still be running callbacks of the last submission: the least of a tenth of a second is without them.
     let looks = (0..20).map(|_| {
+        // How many staging chunks lie ready depends on how far the device was behind, and callbacks may bring another one.
+        device.trim(0);
         std::thread::sleep(std::time::Duration::from_millis(5));
         HEAP.load(Ordering::Relaxed)
     });
