@@ -49,7 +49,7 @@ const TOO_LARGE: &[&str] = &["over_the_binding_limit"];
 const FORMS: &[&str] = &[
     "attention::factors::every_way_reads_integers",
     "attention::forms::every_dtype_has_every_mask",
-    "attention::forms::every_way_of_16_bits",
+    "attention::forms::every_way_of_many_rows",
     "attention::forms::heads_of_any_range",
     "conv::axes::planes_and_volumes_of_every_dtype_take_every_kernel",
     "conv::axes::kernels_of_one_element_agree",
