@@ -8,8 +8,9 @@ pub(crate) fn is_for_matrix_units(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 27] = [
+pub(crate) const FILES: [&str; 28] = [
     "attention/bases.wgsl",
+    "attention/blocks.wgsl",
     "attention/careful.wgsl",
     "attention/exponents.wgsl",
     "attention/flagged_heads.wgsl",

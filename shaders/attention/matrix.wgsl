@@ -6,7 +6,7 @@
 // Bindings: params, those of the operand, result or state, mask, length, factors and exponent parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of subgroups of 32, folded; a workgroup makes ROWS rows.
 // Requires: 16 x 16 x 16 matrices f16 -> f32; factors_of, query_vector, key_vector, value_vector (operand part),
-//           begin_factors (factors part), seen_scores, finish (state part), careful_row.
+//           begin_factors (factors part), seen_scores, finish (state part), careful_row, blocks.wgsl.
 // Accuracy: 8 ε · (4 · dim · scale + 8) and 2^-10 for values up to 2, then one rounding to the dtype; a weight below 2^-32 of the greatest is 0.
 // Source: Dao (2023), "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning".
 
@@ -24,22 +24,14 @@ override SHARED: bool = true;
 override ROW_BLOCKS: u32 = 2u;
 
 override ROWS: u32 = WG / 4u * ROW_BLOCKS;
-const KEYS: u32 = 32u;
 // Rows of queries that the memory of as many keys holds.
 override STAGED_ROWS: u32 = min(ROWS, KEYS);
-// A row's first weights are up to 2^FIRST, and none is above 2^MOST, which f16 holds.
-const FIRST: f32 = 7.0;
-const MOST: f32 = 15.0;
 const MOST_LOADS: u32 = 16u;
-const LOG2_E: f32 = 1.44269504;
-const LN_2: f32 = 0.693147181;
 
 // Rows of vectors, with one or two more against bank conflicts.
 override KEY_PITCH: u32 = KEY_BLOCKS * 4u + 2u;
 override VALUE_PITCH: u32 = VALUE_BLOCKS * 8u + 2u;
 override VALUES_FROM: u32 = select(KEYS * KEY_PITCH, 0u, SHARED);
-const SCORE_PITCH: u32 = KEYS / 4u + 1u;
-const WEIGHT_PITCH: u32 = KEYS / 4u + 2u;
 // Invocations of a row, and vectors of its scores that each has: 2 and 4, or 4 and 2.
 override LANES: u32 = 4u / ROW_BLOCKS;
 override VECTORS: u32 = KEYS / 4u / LANES;
@@ -78,11 +70,6 @@ fn values_at(key: u32, block: u32) -> coop_mat16x16<f16, B> {
 fn weights_at(row: u32, key: u32) -> coop_mat16x16<f16, A> {
     let at = row * WEIGHT_PITCH + key / 4u;
     return coopLoadT<coop_mat16x16<f16, A>>(&tile_weights[at], WEIGHT_PITCH);
-}
-
-// The vector of a head, or its last one if that is behind its end.
-fn inside(vector: u32, dim: u32) -> u32 {
-    return min(vector, dim / 4u - 1u);
 }
 
 // Puts the keys of a tile into workgroup memory, of which an invocation has these.

@@ -6,7 +6,7 @@
 // Bindings: params, those of the operand, result or state, mask, length and exponent parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of subgroups of 32, folded; a workgroup makes ROWS rows.
 // Requires: 16 x 16 x 16 matrices f16 -> f32; factors_of, query_vector, key_vector, value_vector, higher, lower (operand part),
-//           seen_scores, finish (state part), careful_row.
+//           seen_scores, finish (state part), careful_row, blocks.wgsl.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype; a weight below 2^-42 of the greatest is 0.
 // Source: Dao (2023), "FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning"; Ootomo and Yokota (2022),
 //         "Recovering single precision accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance".
@@ -18,19 +18,13 @@ override KEY_BLOCKS: u32 = 8u;
 override VALUE_BLOCKS: u32 = 4u;
 // Vectors of workgroup memory: of queries; then of keys and values, or of one of both at a time.
 override LEN: u32 = 2176u;
-// Whether keys and values take turns there.
+// Whether keys and values are there one after the other.
 override SHARED: bool = true;
 
 override ROWS: u32 = WG / 4u;
-const KEYS: u32 = 32u;
 // Rows of queries that the memory of as many keys holds.
 const STAGED_ROWS: u32 = KEYS;
-// A row's first weights are up to 2^FIRST, and none is above 2^MOST, which f16 holds.
-const FIRST: f32 = 7.0;
-const MOST: f32 = 15.0;
 const MOST_LOADS: u32 = 4u;
-const LOG2_E: f32 = 1.44269504;
-const LN_2: f32 = 0.693147181;
 // What the lower f16 are multiplied by.
 const LOW: f32 = 0.00048828125;
 
@@ -40,8 +34,6 @@ override VALUE_PITCH: u32 = VALUE_BLOCKS * 8u + 2u;
 override LOWER_KEYS: u32 = KEYS * KEY_PITCH;
 override LOWER_VALUES: u32 = KEYS * VALUE_PITCH;
 override VALUES_FROM: u32 = select(2u * LOWER_KEYS, 0u, SHARED);
-const SCORE_PITCH: u32 = KEYS / 4u + 1u;
-const WEIGHT_PITCH: u32 = KEYS / 4u + 2u;
 override LOWER_WEIGHTS: u32 = ROWS * WEIGHT_PITCH;
 // Invocations of a row, and vectors of its scores that each has.
 const LANES: u32 = 4u;
@@ -82,11 +74,6 @@ fn values_at(first: u32, key: u32, block: u32) -> coop_mat16x16<f16, B> {
 fn weights_at(first: u32, row: u32, key: u32) -> coop_mat16x16<f16, A> {
     let at = first + row * WEIGHT_PITCH + key / 4u;
     return coopLoadT<coop_mat16x16<f16, A>>(&tile_weights[at], WEIGHT_PITCH);
-}
-
-// The vector of a head, or its last one if that is behind its end.
-fn inside(vector: u32, dim: u32) -> u32 {
-    return min(vector, dim / 4u - 1u);
 }
 
 // Puts four elements into workgroup memory as two f16 each.

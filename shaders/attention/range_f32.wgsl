@@ -1,5 +1,5 @@
 // Range part of f32, which two f16 hold but for what lies below 2^-50 of the largest element: of four neighbours the largest one
-// counts, so that this is little beside them.
+// counts, so that what an element loses is little compared with that one.
 
 const MANTISSA: u32 = 23u;
 

@@ -344,6 +344,7 @@ impl KernelChoice {
                 )
         };
         for Part { path, role } in self.parts.iter().filter(|part| !brought(part)) {
+            // Whole words pass a result part by, which has `store1` alone.
             let path = match (writes, *path) {
                 (WritesBy::Result, prelude::OUT_HALVES) => prelude::OUT_ELEMENT,
                 (_, path) => path,

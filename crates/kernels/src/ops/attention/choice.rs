@@ -237,7 +237,7 @@ pub(super) fn kernel(
     choice = choice.parts(kinds.parts(form, vec4, heads));
     choice = result(choice, dtype, leaves);
     if let Form::Matrix(_) = form {
-        choice = choice.part("attention/careful.wgsl");
+        choice = choice.parts(&["attention/careful.wgsl", "attention/blocks.wgsl"]);
     }
     let constants: &[(&'static str, u32)] = match form {
         Form::Lanes(lanes) => &[("LANES", lanes.lanes)],
