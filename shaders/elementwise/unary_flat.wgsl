@@ -1,7 +1,7 @@
 // Computes: out[i] = apply(a[i]), all elements contiguous; or apply(a[0]) where a is a scalar.
 // Bindings: params, 1 a, 2 out.
 // Grid: one row of workgroups, looping; STEPS times four elements per invocation and iteration, all of them loaded before any is stored.
-// Requires: elem, words, unpack; out_elem, out_words, emit; apply.
+// Requires: elem, words, unpack; out_elem, out_words, emit_packed; apply; results.
 // Accuracy: that of apply.
 
 override WG: u32 = 256u;
@@ -12,15 +12,18 @@ override SCALAR_A: bool = false;
 @group(0) @binding(1) var<storage, read> a: array<words>;
 @group(0) @binding(2) var<storage, read_write> out: array<out_words>;
 
-fn vec4_a(vector: u32) -> vec4<elem> {
+fn words_a(vector: u32) -> words {
     if SCALAR_A {
-        return vec4<elem>(unpack(a[params.offset_a / 4u])[params.offset_a % 4u]);
+        return a[params.offset_a / 4u];
     }
-    return unpack(a[params.offset_a / 4u + vector]);
+    return a[params.offset_a / 4u + vector];
 }
 
-fn results(x: vec4<elem>) -> vec4<out_elem> {
-    return vec4<out_elem>(apply(x.x), apply(x.y), apply(x.z), apply(x.w));
+fn numbers_of(w: words) -> vec4<elem> {
+    if SCALAR_A {
+        return vec4<elem>(unpack(w)[params.offset_a % 4u]);
+    }
+    return unpack(w);
 }
 
 @compute @workgroup_size(WG)
@@ -28,33 +31,33 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     let vectors = (params.len + 3u) / 4u;
     let step = groups.x * WG;
     for (var vector = id.x; vector < vectors; vector += STEPS * step) {
-        let x = vec4_a(vector);
+        let x = words_a(vector);
         if STEPS == 1u {
-            emit(vector, results(x));
+            emit_packed(vector, results(x));
             continue;
         }
         let next = vector + step;
-        let x_next = vec4_a(min(next, vectors - 1u));
+        let x_next = words_a(min(next, vectors - 1u));
         if STEPS == 2u {
-            emit(vector, results(x));
+            emit_packed(vector, results(x));
             if next < vectors {
-                emit(next, results(x_next));
+                emit_packed(next, results(x_next));
             }
             continue;
         }
         let third = next + step;
-        let x_third = vec4_a(min(third, vectors - 1u));
+        let x_third = words_a(min(third, vectors - 1u));
         let fourth = third + step;
-        let x_fourth = vec4_a(min(fourth, vectors - 1u));
-        emit(vector, results(x));
+        let x_fourth = words_a(min(fourth, vectors - 1u));
+        emit_packed(vector, results(x));
         if next < vectors {
-            emit(next, results(x_next));
+            emit_packed(next, results(x_next));
         }
         if third < vectors {
-            emit(third, results(x_third));
+            emit_packed(third, results(x_third));
         }
         if fourth < vectors {
-            emit(fourth, results(x_fourth));
+            emit_packed(fourth, results(x_fourth));
         }
     }
 }

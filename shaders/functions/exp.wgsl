@@ -33,6 +33,13 @@ fn scaled_exp(y: f32, x: f32) -> f32 {
     return y * exp_reduced(r) * power;
 }
 
+// y * e^x for x from -87 to 0, without checks of either.
+fn scaled_exp_near(y: f32, x: f32) -> f32 {
+    let k = floor(x * 1.44269504 + 0.5);
+    let r = (x - k * 0.693359375) + k * 2.12194440e-4;
+    return y * exp_reduced(r) * bitcast<f32>(bitcast<u32>(i32(k) + 127) << 23u); // sanitizer: allow(conversion): not used where x is NaN
+}
+
 // y * e^x for x from -174 to 0, also where e^x alone would be subnormal.
 fn scaled_exp_far(y: f32, x: f32) -> f32 {
     let k = floor(x * 1.44269504 + 0.5);

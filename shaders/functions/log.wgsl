@@ -22,23 +22,21 @@ fn log_tail(f: f32) -> f32 {
     return y * f * z - 0.5 * z;
 }
 
+// For positive finite x that is not subnormal.
+fn log_parts_normal(x: f32) -> LogParts {
+    // As far above 2^e as x is above sqrt(1/2) * 2^e.
+    let bits = bitcast<u32>(x) + (0x3f800000u - 0x3f3504f3u);
+    let f = bitcast<f32>((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0;
+    return LogParts(f32(i32(bits >> 23u) - 127), f, log_tail(f));
+}
+
 // For positive finite x. A subnormal is an integer times 2^-149; arithmetic on it might flush it.
 fn log_parts(x: f32) -> LogParts {
-    var bits = bitcast<u32>(x);
-    var e = 0;
-    if bits < 0x00800000u {
-        bits = bitcast<u32>(f32(bits));
-        e = -149;
-    }
-    // The mantissa as a number in [1/2, 1).
-    e += i32(bits >> 23u) - 126;
-    var m = bitcast<f32>((bits & 0x007fffffu) | 0x3f000000u);
-    if m < 0.70710678 {
-        e -= 1;
-        m = m + m;
-    }
-    let f = m - 1.0;
-    return LogParts(f32(e), f, log_tail(f));
+    let bits = bitcast<u32>(x);
+    let is_small = bits < 0x00800000u;
+    var parts = log_parts_normal(select(x, f32(bits), is_small));
+    parts.e -= select(0.0, 149.0, is_small);
+    return parts;
 }
 
 // log2(1 + f): log2(e) is split so that the large part of the product is exact.

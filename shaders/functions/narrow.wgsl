@@ -1,5 +1,5 @@
 // Functions for results that are stored with 11 bits or fewer (f16, bf16), by the adapter's exp2, which WGSL allows to be off by
-// 3 + 2 |x| ulp: at most 2^-17 of the result where |x| is below 16, 2^-14 at the ends of bf16's range.
+// 3 + 2 |x| ulp: at most 2^-17 of the result where |x| is below 16, 2^-14 at the ends of bf16's range. Requires needs_nan.
 
 // 2^(2 half), also where that is subnormal or infinite.
 fn exp2_of_twice(half: f32) -> f32 {
@@ -11,7 +11,7 @@ fn exp2_of_twice(half: f32) -> f32 {
 fn sigmoid_narrow(x: f32) -> f32 {
     let z = exp2(-1.44269504 * min(abs(x), 110.0));
     let y = select(z, 1.0, x >= 0.0) / (1.0 + z);
-    return select(y, x, is_nan(x));
+    return select(y, x, needs_nan(x));
 }
 
 // x times the sigmoid of y, of the same sign: the limit -0.0 for -inf. A quotient, whose divisor is scaled where its reciprocal
@@ -22,5 +22,5 @@ fn times_sigmoid_narrow(x: f32, y: f32) -> f32 {
     let scale = select(1.0, 5.9604645e-8, is_far); // 2^-24
     let divisor = exp2(select(power, power - 24.0, is_far)) + scale;
     let product = max(x, -1000.0) * scale / divisor;
-    return select(product, x, is_nan(x));
+    return select(product, x, needs_nan(x));
 }

@@ -1,14 +1,13 @@
 // x * Phi(x), with Phi the normal distribution function, by erfc so that the lower tail keeps its digits; its limit
-// -0.0 for -inf. Requires functions/exp.wgsl, functions/erfc.wgsl.
+// -0.0 for -inf. Requires functions/exp.wgsl, functions/erfc.wgsl, needs_nan.
 
 fn apply(x: elem) -> elem {
     // Beyond, the tail is 0.
     let size = min(abs(x), 15.0);
-    let z = size * 0.70710678;
-    let t = 1.0 / (1.0 + 0.5 * z);
+    let t = 1.0 / (1.0 + 0.35355339 * size);
     // size * Phi(-size)
-    let tail = scaled_exp(0.5 * t * size, erfc_fit(t) - z * z);
-    // Zeros keep their sign, which compilers may lose in the difference.
-    let is_zero = (bitcast<u32>(x) << 1u) == 0u;
-    return select(select(-tail, x - tail, x >= 0.0), x, is_nan(x) || is_zero);
+    let tail = scaled_exp(0.5 * t * size, erfc_fit(t) - 0.5 * size * size);
+    // Of the same sign as x, zeros too.
+    let y = bitcast<u32>(max(x, 0.0) - tail) | (bitcast<u32>(x) & 0x80000000u);
+    return select(bitcast<f32>(y), x, needs_nan(x));
 }

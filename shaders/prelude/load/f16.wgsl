@@ -33,6 +33,10 @@ fn unpack(w: words) -> vec4<elem> {
     );
 }
 
+fn has_nan(w: words) -> bool {
+    return has_nan_half(w);
+}
+
 fn word_index(i: u32) -> u32 {
     return i >> 1u;
 }

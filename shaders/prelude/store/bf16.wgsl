@@ -10,12 +10,17 @@ fn out_bits(x: out_elem) -> u32 {
     return select(nearest, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
 }
 
-fn pack(v: vec4<out_elem>) -> out_words {
+// Of elements none of which is NaN.
+fn pack_numbers(v: vec4<out_elem>) -> out_words {
     let bits = bitcast<vec4<u32>>(v);
-    if all((bits & vec4<u32>(0x7fffffffu)) <= vec4<u32>(0x7f800000u)) {
-        // None is NaN, as usual.
-        let r = bits + ((bits >> vec4<u32>(16u)) & vec4<u32>(1u)) + vec4<u32>(0x7fffu);
-        return vec2<u32>((r.x >> 16u) | (r.y & 0xffff0000u), (r.z >> 16u) | (r.w & 0xffff0000u));
+    let r = bits + ((bits >> vec4<u32>(16u)) & vec4<u32>(1u)) + vec4<u32>(0x7fffu);
+    return vec2<u32>((r.x >> 16u) | (r.y & 0xffff0000u), (r.z >> 16u) | (r.w & 0xffff0000u));
+}
+
+fn pack(v: vec4<out_elem>) -> out_words {
+    if all((bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu)) <= vec4<u32>(0x7f800000u)) {
+        // As usual.
+        return pack_numbers(v);
     }
     return vec2<u32>(out_bits(v.x) | (out_bits(v.y) << 16u), out_bits(v.z) | (out_bits(v.w) << 16u));
 }

@@ -39,14 +39,26 @@ fn out_bits(x: out_elem) -> u32 {
     return f16_bits_from_f32(x);
 }
 
+fn pack_each(v: vec4<out_elem>) -> out_words {
+    return vec2<u32>(out_bits(v.x) | (out_bits(v.y) << 16u), out_bits(v.z) | (out_bits(v.w) << 16u));
+}
+
+// Of elements none of which is NaN.
+fn pack_numbers(v: vec4<out_elem>) -> out_words {
+    if NATIVE_HALVES {
+        return vec2<u32>(pack2x16float(v.xy), pack2x16float(v.zw));
+    }
+    return pack_each(v);
+}
+
 fn pack(v: vec4<out_elem>) -> out_words {
     if NATIVE_HALVES {
-        let native = vec2<u32>(pack2x16float(v.xy), pack2x16float(v.zw));
+        let native = pack_numbers(v);
         if !has_nan_half(native) {
             return native;
         }
     }
-    return vec2<u32>(out_bits(v.x) | (out_bits(v.y) << 16u), out_bits(v.z) | (out_bits(v.w) << 16u));
+    return pack_each(v);
 }
 
 // The first n (1 to 3) elements of `new_words`, the rest of `old_words`.

@@ -72,7 +72,7 @@ pub(crate) const fn load(dtype: DType) -> &'static str {
 }
 
 /// What preludes define: kernels with several dtypes have a copy of each under names of its own.
-pub(crate) const NAMES: [&str; 15] = [
+pub(crate) const NAMES: [&str; 18] = [
     "elem",
     "word",
     "words",
@@ -82,10 +82,13 @@ pub(crate) const NAMES: [&str; 15] = [
     "f16_bits_from_f32",
     "from_word",
     "elem_is_nan",
+    "has_nan",
     "out_elem",
     "out_words",
     "out_bits",
     "pack",
+    "pack_each",
+    "pack_numbers",
     "merge",
     "rounded",
 ];

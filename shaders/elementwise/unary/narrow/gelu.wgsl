@@ -1,20 +1,20 @@
 // x * Phi(x) for results of 16 bits; its limit -0.0 for -inf.
-// Source of the form: Press et al., Numerical Recipes, "erfcc"; the polynomial is fitted to 2^-17, for t = 1 / (1 + z / 2) from 0.15 to 1.
+// Source of the form: Press et al., Numerical Recipes, "erfcc", here as a power of two; the polynomial is fitted to 2^-17, for
+// t = 1 / (1 + |x| / sqrt(8)) from 0.15 to 1.
 
 fn apply(x: elem) -> elem {
     // Beyond, the tail is 0.
     let size = min(abs(x), 15.0);
-    let z = size * 0.70710678;
-    let t = 1.0 / (1.0 + 0.5 * z);
-    var p = 0.22879070;
-    p = p * t - 0.70919207;
-    p = p * t + 0.47449458;
-    p = p * t + 0.25444245;
-    p = p * t + 1.01801373;
-    p = p * t - 1.26654178;
+    let t = 1.0 / (1.0 + 0.35355339 * size);
+    var p = 0.33007521;
+    p = p * t - 1.02314788;
+    p = p * t + 0.68455098;
+    p = p * t + 0.36708286;
+    p = p * t + 1.46868336;
+    p = p * t - 1.82723355;
     // size * Phi(-size)
-    let tail = 0.5 * t * size * exp2((p - z * z) * 1.44269504);
-    // Zeros keep their sign, which compilers may lose in the difference.
-    let is_zero = (bitcast<u32>(x) << 1u) == 0u;
-    return select(select(-tail, x - tail, x >= 0.0), x, is_nan(x) || is_zero);
+    let tail = 0.5 * t * size * exp2(p - 0.72134752 * size * size);
+    // Of the same sign as x, zeros too.
+    let y = bitcast<u32>(max(x, 0.0) - tail) | (bitcast<u32>(x) & 0x80000000u);
+    return select(bitcast<f32>(y), x, needs_nan(x));
 }

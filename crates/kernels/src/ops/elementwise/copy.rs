@@ -46,7 +46,7 @@ fn gather(bytes: usize) -> Recipe {
         preludes: List::of(&[load, store]),
         snippet: List::of(&["elementwise/identity.wgsl"]),
         bodies: Bodies::UNARY,
-        bytes,
+        steps: Bodies::UNARY.steps(bytes),
     }
 }
 

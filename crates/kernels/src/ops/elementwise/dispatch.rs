@@ -11,6 +11,7 @@ use ziggurat_pipeline::{Arg, Grid, KernelKey};
 use crate::fused::form::{Access, row};
 use crate::limits::split::{halves, halving};
 use crate::num::wrap;
+use crate::ops::elementwise::row::{NAN_EACH, NAN_ELSEWHERE};
 use crate::run::error::KernelError;
 use crate::run::executor::Executor;
 use crate::run::view::View;
@@ -61,8 +62,8 @@ pub(crate) struct Recipe {
     /// Shared functions and the snippet with `apply`.
     pub(crate) snippet: List<&'static str, 6>,
     pub(crate) bodies: Bodies,
-    /// Bytes of an input's element.
-    pub(crate) bytes: usize,
+    /// Vectors of four that an invocation has in flight, of dense operands: 1, 2 or 4.
+    pub(crate) steps: u32,
 }
 
 /// The bodies of ops with as many operands.
@@ -96,6 +97,15 @@ impl Bodies {
         rows: "elementwise/where_rows.wgsl",
         strided: "elementwise/where_strided.wgsl",
     };
+
+    /// Vectors of elements of so many bytes that an invocation has in flight: on an H200 the fewest that reach the speed of memory.
+    pub(crate) const fn steps(&self, bytes: usize) -> u32 {
+        match (bytes, self.operands) {
+            (1, _) => 4,
+            (2, _) | (_, 1) => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// The most inputs that an elementwise op has.
@@ -122,6 +132,13 @@ fn bits(marks: &[bool]) -> u64 {
 
 impl Recipe {
     fn start(&self, params: &'static str) -> KernelChoice {
+        self.start_with(params, NAN_EACH)
+    }
+
+    /// Of functions that see to NaN, if there are any, the ones that do so in this way.
+    fn start_with(&self, params: &'static str, nan: &'static str) -> KernelChoice {
+        let nan = &nan;
+        let snippet = self.snippet.iter();
         self.names
             .iter()
             .fold(KernelChoice::new(self.op), |choice, name| choice.name(name))
@@ -129,7 +146,7 @@ impl Recipe {
             .part(prelude::FLOAT)
             .more_parts(self.preludes.iter())
             .part("elementwise/emit.wgsl")
-            .more_parts(self.snippet.iter())
+            .more_parts(snippet.map(|part| if *part == NAN_EACH { nan } else { part }))
     }
 
     /// What tells this recipe's variants from all others: op, dtypes, then which body and how it is specialised.
@@ -145,23 +162,21 @@ impl Recipe {
         key
     }
 
-    /// Vectors of four that an invocation has in flight, of dense operands: on an H200 the fewest that reach the speed of
-    /// memory.
-    fn steps(&self) -> u32 {
-        match (self.bytes, self.bodies.operands) {
-            (1, _) => 4,
-            (2, _) | (_, 1) => 2,
-            _ => 1,
-        }
-    }
-
     /// The variant for dense operands, those marked being scalars.
     pub(crate) fn flat(&self, scalars: &[bool]) -> KernelChoice {
         let choice = self
-            .start("elementwise/flat_params.wgsl")
+            .start_with("elementwise/flat_params.wgsl", NAN_ELSEWHERE)
             .name("flat")
             .part(self.bodies.flat);
-        marked(choice.constant("STEPS", self.steps()), SCALARS, scalars)
+        let choice = match (
+            self.bodies.operands,
+            self.snippet.iter().any(|part| *part == NAN_EACH),
+        ) {
+            (1, true) => choice.part("elementwise/results_numbers.wgsl"),
+            (1, false) => choice.part("elementwise/results.wgsl"),
+            _ => choice,
+        };
+        marked(choice.constant("STEPS", self.steps), SCALARS, scalars)
     }
 
     /// The variant for operands that are read in vec4s along the innermost of `rank` axes, or, those marked, are one element
@@ -357,7 +372,7 @@ impl Executor {
             };
             // A one-element operand of a one-element output is dense and a scalar: one variant is enough.
             let key = recipe.key("flat", bits(scalars));
-            let grid = Grid::stride(u64::from(len), PER_INVOCATION * recipe.steps());
+            let grid = Grid::stride(u64::from(len), PER_INVOCATION * recipe.steps);
             return self.launch_keyed(key, || recipe.flat(scalars), args, &params, grid);
         }
         let mut layouts = [out.layout; MAX_INPUTS];

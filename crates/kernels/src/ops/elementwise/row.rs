@@ -241,7 +241,11 @@ macro_rules! elementwise_table {
 pub(crate) use elementwise_table;
 
 /// What snippets for results of 16 bits may call: all but that of a quotient.
-const NARROW: &[&str] = &["functions/narrow.wgsl"];
+const NARROW: &[&str] = &[NAN_EACH, "functions/narrow.wgsl"];
+/// With it they see to NaN themselves.
+pub(crate) const NAN_EACH: &str = "functions/nan_each.wgsl";
+/// With it they are not asked for NaN.
+pub(crate) const NAN_ELSEWHERE: &str = "functions/nan_elsewhere.wgsl";
 /// What quotients call, of 16 bits too.
 pub(crate) const DIVIDE: &[&str] = &["functions/divide.wgsl"];
 
@@ -335,7 +339,12 @@ pub(crate) fn recipe(
         preludes: List::of(&[prelude::load(from), prelude::store(to)]),
         snippet: parts,
         bodies,
-        bytes: from.bytes(),
+        // Functions of bf16 wait for the integer operations that round: on an H200 four vectors take 2 to 10 % less, of f16 3 % more.
+        steps: if from == DType::BF16 && functions == NARROW {
+            4
+        } else {
+            bodies.steps(from.bytes())
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use ziggurat_core::DType;
 
 use crate::ops::elementwise::dispatch::Recipe;
 use crate::ops::elementwise::row::{
-    BOOL, CodeFacts, DIVIDE, FLOAT, INT, NUMERIC, UnarySpec, elementwise_table, recipe,
+    BOOL, CodeFacts, DIVIDE, FLOAT, INT, NAN_EACH, NUMERIC, UnarySpec, elementwise_table, recipe,
 };
 #[cfg(feature = "catalogue")]
 use crate::ops::elementwise::tolerance::{Samples, Tolerance};
@@ -19,10 +19,11 @@ use crate::run::view::View;
 use crate::source::candidate::Candidate;
 
 const EXP: &[&str] = &["functions/exp.wgsl"];
+const TANH: &[&str] = &[NAN_EACH, "functions/exp.wgsl"];
+const GELU: &[&str] = &[NAN_EACH, "functions/exp.wgsl", "functions/erfc.wgsl"];
 const SQRT: &[&str] = &["functions/sqrt.wgsl"];
 const LOG: &[&str] = &["functions/log.wgsl"];
 pub(crate) const SIGMOID: &[&str] = &["functions/exp.wgsl", "functions/sigmoid.wgsl"];
-const ERFC: &[&str] = &["functions/exp.wgsl", "functions/erfc.wgsl"];
 const TRIG: &[&str] = &["functions/trig.wgsl"];
 const EXPM1: &[&str] = &["functions/exp.wgsl", "functions/expm1.wgsl"];
 const LOG1P: &[&str] = &["functions/log.wgsl", "functions/log1p.wgsl"];
@@ -87,13 +88,13 @@ elementwise_table! {
     /// `max(x, 0)`; NaN and -0.0 stay what they are.
     Relu relu (NUMERIC, &[], CodeFacts::SELECTION) (special::relu, |x| x.max(0), Samples::signed(8.0), Tolerance::EXACT);
     /// `x · Φ(x)` with the normal distribution function Φ.
-    Gelu gelu (FLOAT, ERFC, CodeFacts::FUNCTION) (special::gelu, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0));
+    Gelu gelu (FLOAT, GELU, CodeFacts::FUNCTION) (special::gelu, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0));
     /// The approximation of [`Unary::Gelu`] by tanh.
     GeluTanh gelu_tanh (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::gelu_tanh, none, Samples::signed(6.0), Tolerance::ulps(6.0).per_input(12.0));
     /// `1 / (1 + e⁻ˣ)`.
     Sigmoid sigmoid (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::sigmoid, none, Samples::signed(20.0), Tolerance::ulps(6.0));
     /// The hyperbolic tangent.
-    Tanh tanh (FLOAT, EXP, CodeFacts::FUNCTION) (f64::tanh, none, Samples::signed(6.0), Tolerance::ulps(5.0));
+    Tanh tanh (FLOAT, TANH, CodeFacts::FUNCTION) (f64::tanh, none, Samples::signed(6.0), Tolerance::ulps(5.0));
     /// `x · sigmoid(x)`.
     Silu silu (FLOAT, SIGMOID, CodeFacts::FUNCTION) (special::silu, none, Samples::signed(20.0), Tolerance::ulps(7.0));
     /// `eˣ - 1`, with all digits near 0.

@@ -22,7 +22,7 @@ pub(crate) fn recipe(bytes: usize) -> Recipe {
         preludes: List::of(&[load, store, prelude::LOAD_COND]),
         snippet: List::new(),
         bodies: Bodies::WHERE,
-        bytes,
+        steps: Bodies::WHERE.steps(bytes),
     }
 }
 
