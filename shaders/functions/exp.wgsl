@@ -25,19 +25,18 @@ fn exp_reduced(r: f32) -> f32 {
     return expm1_reduced(r) + 1.0;
 }
 
-// y * e^x for x from -2000 to 0, without checks of either; 0 with the sign of y where e^x alone would be subnormal.
-fn scaled_exp(y: f32, x: f32) -> f32 {
-    let k = floor(x * 1.44269504 + 0.5);
-    let r = (x - k * 0.693359375) + k * 2.12194440e-4;
-    let power = select(0.0, bitcast<f32>(bitcast<u32>(i32(k) + 127) << 23u), k > -127.0); // sanitizer: allow(conversion): not used where x is NaN
-    return y * exp_reduced(r) * power;
+// The integer nearest to x / ln(2), for |x| up to 2^20: the last bits of the sum, which compilers cannot see through as they can
+// through a difference. Without a conversion to an integer, which many GPUs do few of at a time.
+fn nearest_power(x: f32) -> i32 {
+    return bitcast<i32>(x * 1.44269504 + 12582912.0) - 0x4b400000;
 }
 
-// y * e^x for x from -87 to 0, without checks of either.
-fn scaled_exp_near(y: f32, x: f32) -> f32 {
-    let k = floor(x * 1.44269504 + 0.5);
+// y * e^x for x from -2000 to 0, without checks of either; 0 with the sign of y where e^x alone would be subnormal.
+fn scaled_exp(y: f32, x: f32) -> f32 {
+    let power = nearest_power(x);
+    let k = f32(power);
     let r = (x - k * 0.693359375) + k * 2.12194440e-4;
-    return y * exp_reduced(r) * bitcast<f32>(bitcast<u32>(i32(k) + 127) << 23u); // sanitizer: allow(conversion): not used where x is NaN
+    return y * exp_reduced(r) * bitcast<f32>(bitcast<u32>(max(power + 127, 0)) << 23u);
 }
 
 // y * e^x for x from -174 to 0, also where e^x alone would be subnormal.

@@ -4,7 +4,7 @@
 fn apply(x: elem) -> elem {
     let magnitude = min(abs(x), 15.0);
     // (1 - z) / (1 + z) without its cancellation.
-    let z = scaled_exp_near(1.0, -2.0 * magnitude);
+    let z = scaled_exp(1.0, -2.0 * magnitude);
     let far = 1.0 - 2.0 * z / (1.0 + z);
     let s = magnitude * magnitude;
     var near = -5.70498872745e-3;

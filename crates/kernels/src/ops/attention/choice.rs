@@ -6,6 +6,7 @@ use super::OP;
 use super::form::{Form, Problem, ways};
 use super::params::AttentionParams;
 use crate::limits::ability::Ability;
+use crate::ops::elementwise::row::NAN_EACH;
 use crate::source::candidate::Candidate;
 use crate::source::choice::KernelChoice;
 use crate::source::params::Params;
@@ -160,6 +161,7 @@ pub(super) fn kernel(
         let parts = &[
             "softmax/exp.wgsl",
             "functions/exp.wgsl",
+            NAN_EACH,
             "elementwise/unary/tanh.wgsl",
             "attention/cap.wgsl",
         ];
