@@ -140,7 +140,7 @@ pub enum Sleep {
     /// [`Sleep::Driver`].
     #[default]
     Auto,
-    /// They sleep for a sixteenth of the time waited, up to 1 ms, and ask; after a second the driver wakes them.
+    /// They sleep for a 64th of the time waited, between 20 and 200 µs, and ask; after a second the driver wakes them.
     Ask,
     /// The driver wakes them.
     Driver,
