@@ -140,7 +140,8 @@ pub enum Sleep {
     /// [`Sleep::Driver`].
     #[default]
     Auto,
-    /// They sleep for a 64th of the time waited, between 20 and 200 µs, and ask; after a second the driver wakes them.
+    /// They sleep and ask: a blocked thread for a 64th of the time waited, up to 200 µs, the other for a 16th, up to 1 ms; after a
+    /// second the driver wakes them.
     Ask,
     /// The driver wakes them.
     Driver,

@@ -11,11 +11,27 @@ use std::time::Duration;
 
 use crate::{AdapterKind, AdapterSummary, DeviceOptions, Sleep};
 
-/// The first and the longest interval between two questions.
+/// The first interval between two questions.
 const SHORTEST: Duration = Duration::from_micros(20);
-const LONGEST: Duration = Duration::from_micros(200);
-/// An interval's part of the time waited: a wait is half of it late in the mean.
-const PART: u32 = 64;
+
+/// How intervals grow.
+#[derive(Clone, Copy, Debug)]
+struct Naps {
+    /// Their part of the time waited: a wait is half of it late in the mean.
+    part: u32,
+    longest: Duration,
+}
+
+/// Those of a blocked thread, which has nothing else to do.
+const BLOCKED: Naps = Naps {
+    part: 64,
+    longest: Duration::from_micros(200),
+};
+/// Those of a thread that nobody waits for: its questions take locks that those who record need.
+const UNAWAITED: Naps = Naps {
+    part: 16,
+    longest: Duration::from_millis(1),
+};
 /// From here on a late wake-up is little.
 const LONG: Duration = Duration::from_secs(1);
 
@@ -59,14 +75,18 @@ impl Patience {
         if waited < self.spin {
             Next::Ask
         } else {
-            self.asleep(waited)
+            self.after(waited, BLOCKED)
         }
     }
 
     /// What a thread does that nobody waits for.
     pub(crate) fn asleep(&self, waited: Duration) -> Next {
+        self.after(waited, UNAWAITED)
+    }
+
+    fn after(&self, waited: Duration, naps: Naps) -> Next {
         if self.naps && waited < LONG {
-            Next::Nap((waited / PART).clamp(SHORTEST, LONGEST))
+            Next::Nap((waited / naps.part).clamp(SHORTEST, naps.longest))
         } else {
             Next::Driver
         }
@@ -77,19 +97,15 @@ impl Patience {
 mod tests {
     use super::*;
 
-    #[test]
-    fn naps_are_short_against_the_time_waited_and_end() {
-        let patience = Patience {
-            spin: Duration::from_micros(100),
-            naps: true,
-        };
+    /// How often a thread asks until the driver wakes it, if each nap is as long as it should be.
+    fn questions(naps: Naps, next: impl Fn(Duration) -> Next) -> u32 {
         let mut waited = Duration::ZERO;
         let mut asked = 0;
         loop {
-            match patience.next(waited) {
+            match next(waited) {
                 Next::Ask => waited += Duration::from_micros(2),
                 Next::Nap(nap) => {
-                    assert!(nap <= LONGEST && nap <= SHORTEST.max(waited / PART));
+                    assert!(nap <= naps.longest && nap <= SHORTEST.max(waited / naps.part));
                     waited += nap;
                     asked += 1;
                 }
@@ -97,7 +113,19 @@ mod tests {
             }
         }
         assert!(waited >= LONG);
-        assert!(asked < 5200, "{asked} questions in a second");
+        asked
+    }
+
+    #[test]
+    fn naps_are_short_against_the_time_waited_and_end() {
+        let patience = Patience {
+            spin: Duration::from_micros(100),
+            naps: true,
+        };
+        let blocked = questions(BLOCKED, |waited| patience.next(waited));
+        assert!(blocked < 5200, "{blocked} questions in a second");
+        let unawaited = questions(UNAWAITED, |waited| patience.asleep(waited));
+        assert!(unawaited < 1200, "{unawaited} questions in a second");
     }
 
     #[test]
