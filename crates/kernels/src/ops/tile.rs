@@ -39,10 +39,10 @@ pub(crate) struct Tile {
 impl Tile {
     /// 64 × 64 outputs.
     pub(crate) const SQUARE_64: Self = Self::vector(64, 64, 16);
-    /// For devices with small workgroups, and for outputs of few tiles.
-    const SQUARE_32: Self = Self::vector(32, 32, 8);
-    /// Half the rows: every invocation loads more columns than rows.
-    const HALF_64: Self = Self::vector(32, 64, 16);
+    /// For devices with small workgroups, and for many small outputs.
+    pub(crate) const SQUARE_32: Self = Self::vector(32, 32, 8);
+    /// Half the rows: every invocation loads more columns than rows. Never a default.
+    pub(crate) const HALF_64: Self = Self::vector(32, 64, 16);
     /// For outputs of many tiles.
     pub(crate) const WIDE: Self = Self::of(TileKind::Wide, 128, 128, 16);
     /// Of f16, where there are matrix units for them.
@@ -62,9 +62,6 @@ impl Tile {
 
     /// Every tile that computes in any dtype, the default first.
     pub(crate) const ALL: [Self; 4] = [Self::DEFAULT, Self::WIDE, Self::SQUARE_32, Self::HALF_64];
-
-    /// Those that are never a default.
-    pub(crate) const SMALL: [Self; 2] = [Self::SQUARE_32, Self::HALF_64];
 
     /// Bytes of a matrix of 16 × 16 sums of each of 4 subgroups.
     const STRIPS: u32 = 4 * 4 * 16 * 16;

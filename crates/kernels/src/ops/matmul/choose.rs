@@ -25,19 +25,13 @@ const FEW_ROWS_ON_UNITS: u64 = 4;
 /// The same of large products whose tiles leave multiprocessors idle, and that are not packed.
 const FEW_ROWS_OF_FEW_TILES: u64 = 64;
 
-/// Multiplications up to which rows of lanes take less time than few tiles: on an H200 128 cubed 4.9 µs instead of 10.0. The same where
-/// operands do not lie in vectors, which the other kernels then read word by word: 190 cubed 7.9 instead of 13.4, but 255 cubed 13.6
-/// instead of 11.2; and where the kernel of few rows has more workgroups than there are multiprocessors, 257 cubed 14.1 instead of
-/// 21.2. Of f16, where there are matrix units, 129 cubed 5.7 instead of 10, 190 cubed 10.4 by either.
-const LITTLE_WORK: u64 = 1 << 21;
-const LITTLE_WORK_IN_WORDS: [u64; 2] = [8 << 20, 17 << 20];
-/// Outputs and inner extent up to which, and from which on, they do as well: 64 × 4096 × 64 16.9 µs instead of 209.
-const FEW_LONG_OUTPUTS: [u64; 2] = [1 << 12, 1 << 11];
-/// The inner extent from which on the kernel of few rows does, of columns that lie side by side, and of others.
-const NARROW_DEPTH: [u64; 2] = [128, 512];
-/// The inner extent that a share of a tile without matrix units is worth its sums for.
-const SHARE_DEPTH: u64 = 128;
-
+/// Columns, and rows from which on tiles are better for so few of them, and the inner extent of both.
+const TALL_ROWS: [[u64; 2]; 2] = [[4, 1 << 11], [2, 1 << 14]];
+const TALL_DEPTH: u64 = 32;
+/// The inner extent from which on tiles of 128 × 128 take less time than those of 64 × 64: on an H200 65,536 × 16 × 64 55 and 34 µs.
+const WIDE_DEPTH: u64 = 128;
+/// The same of matrix units, of operands that lie in vectors and of others: 65,536 × 16 × 64 53 µs by them and 24 without.
+const UNITS_DEPTH: [u64; 2] = [32, 33];
 /// The kernel and its fixed properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
@@ -120,7 +114,8 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
         .then(|| Shared::paying(p, small, dtype, ability))
         .flatten()
         .filter(|_| lies_in_vectors(p));
-    let few = if units && p.n >= NARROW && (shared.is_some() || busies(p, small, ability)) {
+    let few = if units && has_columns(p, ability) && (shared.is_some() || busies(p, small, ability))
+    {
         FEW_ROWS_ON_UNITS
     } else if units {
         FEW_ROWS / 2
@@ -134,26 +129,37 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     let covers = |narrow: &Narrow| p.n >= 4 * u64::from(narrow.vec4);
     let in_halves = in_halves(p, dtype, ability);
     let few = in_halves.map_or(few, |(_, most)| few.min(most));
+    if few_long_outputs(p, units, ability) {
+        return Choice::Dot(dot(p, ability));
+    }
+    if let Some(tile) = little_tile(p, dtype, ability) {
+        return Choice::Tile(tiled(p, tile));
+    }
+    let in_turns = |narrow: &Narrow| rows_in_turns(p, narrow, dtype, ability);
     if p.m <= few
         && let Some(narrow) = narrow(p, dtype, ability).filter(covers)
     {
-        return Choice::Narrow(narrow);
+        return in_turns(&narrow).unwrap_or(Choice::Narrow(narrow));
     }
     if let Some((choice, _)) = in_halves {
         return choice;
     }
-    if let Some(choice) = of_few_tiles(p, dtype, units, ability) {
-        return choice;
+    match of_few_tiles(p, dtype, units, ability) {
+        Some(Choice::Narrow(narrow)) => {
+            return in_turns(&narrow).unwrap_or(Choice::Narrow(narrow));
+        }
+        Some(choice) => return choice,
+        None => {}
     }
-    let [large, small] = if units {
-        [Tile::COOPERATIVE, small]
+    let tile = if units && p.k >= UNITS_DEPTH[usize::from(!lies_in_vectors(p))] {
+        units_tile(p, small, ability)
     } else {
-        [Tile::WIDE, Tile::DEFAULT]
+        let large = Tile::WIDE;
+        let pays = p.k >= WIDE_DEPTH && large.fills(p.m, p.n, p.batches(), ability);
+        if pays { large } else { Tile::DEFAULT }
     };
-    let filling = large.fills(p.m, p.n, p.batches(), ability);
-    let tile = if filling { large } else { small };
     // Tiles smaller than these have not been measured.
-    if p.m > few.min(NARROW - 1) && p.n >= NARROW && fits(&tile) {
+    if p.m > few.min(NARROW - 1) && has_columns(p, ability) && fits(&tile) {
         if let Some(shared) = shared {
             return Choice::Shared(shared);
         }
@@ -165,52 +171,14 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     Choice::Dot(dot(p, ability))
 }
 
-/// What takes less time than tiles where these leave most of a large GPU idle: each element of the inner extent costs them 50 ns
-/// there, however few they are. Smaller devices have not been measured.
-fn of_few_tiles(p: &Problem, dtype: DType, units: bool, ability: &Ability) -> Option<Choice> {
-    let [rows, cols] = Tile::DEFAULT.count(p.m, p.n);
-    let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
-    let busy = ability.busy_groups;
-    let fits = p.k > 0 && Tile::DEFAULT.fits(ability);
-    if !fits || p.m.min(p.n) < NARROW || busy < Ability::LARGE.busy_groups || tiles * 8 >= busy {
-        return None;
-    }
-    let work = p.outputs().saturating_mul(p.k);
-    let [outputs, long] = FEW_LONG_OUTPUTS;
-    let narrow = narrow(p, dtype, ability);
-    let narrow_groups = narrow.map_or(u64::MAX, |narrow| {
-        let [rows, cols] = narrow.count(p.m, p.n);
-        rows.saturating_mul(cols).saturating_mul(p.batches())
-    });
-    // Neighbours read neighbours of both operands.
-    let in_words = !lies_in_vectors(p) && (p.m <= p.n || p.b_depth.abs() == 1);
-    let little = match (in_words, units) {
-        (false, true) => return None,
-        (true, true) => work < ALIGNED_WORK && tiles * 32 <= busy,
-        (true, false) => {
-            let most = LITTLE_WORK_IN_WORDS[usize::from(narrow_groups.saturating_mul(8) > busy)];
-            work <= most && tiles * 32 <= busy
-        }
-        (false, false) => work <= LITTLE_WORK && tiles * 64 <= busy,
-    };
-    let few_long = !units && p.outputs() <= outputs && p.k >= long && tiles * 64 <= busy;
-    if little || few_long {
-        return Some(Choice::Dot(dot(p, ability)));
-    }
-    if units {
-        return None;
-    }
-    let narrow = narrow.filter(|narrow| {
-        let depth = NARROW_DEPTH[usize::from(narrow.b_along_depth)];
-        p.k >= depth && narrow_groups.saturating_mul(4) <= busy
-    });
-    let shared = || {
-        let shares = Shared::filling(p, Tile::DEFAULT, [SHARE_DEPTH, ability.busy_groups / 4], 16)?;
-        Shared::new(p, shares, Tile::DEFAULT, dtype, ability)
-    };
-    narrow
-        .map(Choice::Narrow)
-        .or_else(|| shared().map(Choice::Shared))
+/// Whether there are as many columns as a tile should have, or so many rows that lanes, which read them once for each column, take
+/// longer than tiles that are mostly empty: on an H200 50,257 × 768 × 8 905 µs by lanes, 116 by tiles, in f16 945 and 41.
+fn has_columns(p: &Problem, ability: &Ability) -> bool {
+    let tall = !ability.idle_costs && p.k >= TALL_DEPTH;
+    let few = TALL_ROWS
+        .iter()
+        .any(|&[columns, rows]| p.n >= columns && p.m >= rows);
+    p.n >= NARROW || tall && few
 }
 
 /// Whether both operands lie in vectors.
@@ -347,12 +315,17 @@ pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
 }
 
 mod few_rows;
+mod few_tiles;
+mod little;
 mod samples;
 mod units;
 
 pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
+use few_tiles::{few_long_outputs, of_few_tiles};
+use little::little_tile;
 pub(crate) use samples::samples;
-use units::{ALIGNED_WORK, PACKED_WORK, aligning_pays, busies, has_units, in_halves, small_units};
+pub(super) use units::units_tile;
+use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, rows_in_turns, small_units};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 use super::MatmulParams;
-use super::choose::{Load, Tiled, loads, tiled};
+use super::choose::{Load, Tiled, loads, tiled, units_tile};
 use super::dispatch::{counted, params as params_of};
 use super::dtypes::DTypes;
 use super::kernel::{self, Computes, Writes, pack};
@@ -97,7 +97,10 @@ impl Packed {
 
     /// Whether its tiles keep every part of a device busy.
     pub(super) fn fills(self, p: &Problem, ability: &Ability) -> bool {
-        self.tile.tile.fills(p.m, p.n, p.batches(), ability)
+        match self.tile.tile {
+            Tile::COOPERATIVE => units_tile(p, Tile::COOPERATIVE_64, ability) == Tile::COOPERATIVE,
+            tile => tile.fills(p.m, p.n, p.batches(), ability),
+        }
     }
 
     /// As tuning calls it.

@@ -209,7 +209,7 @@ fn many_rows_that_are_no_whole_vectors_are_copied_into_the_output() {
     let mut options = DeviceOptions::default();
     options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
     let exec = Executor::open_blocking(options).unwrap();
-    let extents = [1, 2060, 20, 2041];
+    let extents = [1, 2060, 40, 2041];
     let [_, m, k, n] = extents;
     let a = matrix(&exec, DType::F16, [1, m, k], false, 0);
     for transposed in [false, true] {

@@ -5,6 +5,8 @@ use super::*;
 use crate::ops::matmul::precision::MatmulPrecision;
 use ziggurat_core::{Layout, Shape};
 
+mod defaults;
+
 fn layout(dims: &[usize]) -> Layout {
     Layout::contiguous(Shape::new(dims).unwrap())
 }
@@ -296,59 +298,6 @@ fn f16_that_does_not_lie_in_vectors_is_copied_for_matrix_units() {
         ..Ability::LARGE
     };
     assert_eq!(copied(&odd, &transposed, little), None);
-}
-
-#[test]
-fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
-    let of_dtype = |[m, k, n]: [usize; 3], transposed: bool, dtype: DType, ability: &Ability| {
-        let b = if transposed {
-            layout(&[n, k]).transpose(0, 1).unwrap()
-        } else {
-            layout(&[k, n])
-        };
-        let p = Problem::new(&layout(&[m, k]), &b).unwrap().0;
-        match default(&p, dtype, ability) {
-            Choice::Tile(_) => "tile".to_owned(),
-            Choice::Packed(_) => "packed".to_owned(),
-            Choice::Scaled(_) => "scaled".to_owned(),
-            Choice::Aligned(_) => "aligned".to_owned(),
-            Choice::Shared(shared) => format!("{} shares", shared.shares),
-            Choice::Narrow(_) => "narrow".to_owned(),
-            Choice::Dot(_) => "dot".to_owned(),
-        }
-    };
-    let name =
-        |dims, transposed, ability: &Ability| of_dtype(dims, transposed, DType::F32, ability);
-    let large = |dims: [usize; 3]| name(dims, false, &Ability::LARGE);
-    for cubed in [33, 64, 128, 129, 190, 257] {
-        assert_eq!(large([cubed; 3]), "dot");
-    }
-    assert_eq!(large([64, 4096, 64]), "dot");
-    assert_eq!(large([192; 3]), "narrow");
-    assert_eq!(large([256; 3]), "narrow");
-    assert_eq!(large([384; 3]), "2 shares");
-    assert_eq!(large([512; 3]), "4 shares");
-    // Half of the device is busy already, or the inner extent is short.
-    assert_eq!(large([768; 3]), "packed");
-    assert_eq!(large([512, 32, 512]), "tile");
-    let transposed = |dims: [usize; 3]| name(dims, true, &Ability::LARGE);
-    assert_eq!(transposed([128; 3]), "dot");
-    assert_eq!(transposed([192; 3]), "tile");
-    assert_eq!(transposed([197, 768, 64]), "narrow");
-    assert_eq!(name([128; 3], false, &Ability::WEBGPU), "tile");
-    // Words are slow to read for all others; but lanes want neighbours of both operands.
-    assert_eq!(large([197, 768, 65]), "narrow");
-    assert_eq!(large([255; 3]), "narrow");
-    assert_eq!(large([65, 768, 65]), "dot");
-    let halves = |dims| of_dtype(dims, false, DType::F16, &Ability::LARGE);
-    for cubed in [33, 65, 129, 190] {
-        assert_eq!(halves([cubed; 3]), "dot");
-    }
-    for cubed in [64, 128, 256] {
-        assert_eq!(halves([cubed; 3]), "tile");
-    }
-    assert_eq!(halves([257; 3]), "aligned");
-    assert_eq!(halves([197, 197, 64]), "aligned");
 }
 
 #[test]

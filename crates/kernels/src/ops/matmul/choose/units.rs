@@ -2,7 +2,7 @@
 
 use ziggurat_core::DType;
 
-use super::Choice;
+use super::{Choice, Narrow, has_columns, lies_in_vectors};
 use crate::limits::ability::Ability;
 use crate::ops::matmul::packed::Packed;
 use crate::ops::matmul::problem::Problem;
@@ -14,8 +14,14 @@ use crate::ops::tile::Tile;
 const FEW_LINES: [u64; 2] = [8, 16];
 /// The inner extent, and multiplications, from which on it pays: on an H100 16 × 2048² of bf16 take 20 µs instead of 27, and
 /// 256 cubed 15 instead of 10; 64 × 2048² of f32 29 instead of 40, and 32 × 2048² 28 instead of 22.
-const SCALED_DEPTH: [u64; 2] = [128, 256];
-const SCALED_WORK: [u64; 2] = [1 << 26, 1 << 28];
+const SCALED: [[[u64; 2]; 2]; 2] = [
+    [[128, 3 << 23], [64, 3 << 25]],
+    [[256, 1 << 28], [256, 1 << 28]],
+];
+/// The same for few columns of many rows: on an H200 4,096 × 4,096 × 4 of f32 65 µs instead of 304.
+const TALL_WORK: u64 = 1 << 26;
+/// The inner extent from which on tiles pay instead of rows in turns.
+const TURNS_DEPTH: u64 = 256;
 /// How often each element of an operand is used, m n / (m + n), from which on packing both first takes less time than splitting
 /// or scaling it each time: on an H100 64 products of 512 cubed of f32, 256 times, 0.42 ms instead of 0.48, 256 × 4096², 241 times,
 /// 0.25 instead of 0.22; of bf16 512 × 4096², 455 times, 0.17 instead of 0.14, 2048 cubed, 1,024 times, 0.107 instead of 0.123.
@@ -28,6 +34,9 @@ pub(super) const PACKED_WORK: u64 = 1 << 28;
 /// Lines of both operands and multiplications from which on copying f16 into whole vectors and tiles pays: on an H100 4095 cubed
 /// takes 0.69 ms instead of 1.40, on an H200 197 × 197 × 64 8.1 µs instead of 16.
 const ALIGNED_LINES: u64 = 5;
+/// Lines of operands that lie in vectors, and are copied only because the inner extent is no multiple of the tile's: on an H200 2,048
+/// products of 48 cubed take 116 µs as they lie, with copies 159, 300 cubed 10.0 and 9.1.
+const ALIGNED_VECTORS: u64 = 200;
 const ALIGNED_LEAST: u64 = 1 << 20;
 /// Multiplications from which on it takes less time than rows of lanes do.
 pub(super) const ALIGNED_WORK: u64 = 1 << 23;
@@ -48,9 +57,12 @@ pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<
         }
     }
     let few = FEW_LINES[usize::from(dtype == DType::F32)];
-    if lines > few
-        && p.k >= SCALED_DEPTH[two]
-        && work >= SCALED_WORK[two]
+    let enough = SCALED[two]
+        .iter()
+        .any(|&[depth, least]| p.k >= depth && work >= least);
+    // Few columns of many rows would be tiles that nobody shares.
+    let tall = p.m > few && p.n <= few && has_columns(p, ability) && work >= TALL_WORK;
+    if (lines > few && enough || tall && p.k >= SCALED[two][0][0])
         && let Some(scaled) = Scaled::paying(p, dtype, ability)
     {
         return Some((Choice::Scaled(scaled), few));
@@ -63,7 +75,54 @@ pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<
 /// Whether copying operands into vectors takes less time than loading them element by element.
 pub(super) fn aligning_pays(p: &Problem) -> bool {
     let work = p.outputs().saturating_mul(p.k);
-    p.m.min(p.n) >= ALIGNED_LINES && work >= ALIGNED_LEAST
+    let lines = if lies_in_vectors(p) {
+        ALIGNED_VECTORS
+    } else {
+        ALIGNED_LINES
+    };
+    p.m.min(p.n) >= lines && work >= ALIGNED_LEAST
+}
+
+/// The large tile on matrix units, if tiles keep most of a device busy and cover less than half as much again as small ones would,
+/// which is what it takes less time for: on an H200, of 132 multiprocessors, 81 of them take 100 µs and small ones 126 (1,152 cubed),
+/// 64 take longer (1,024 cubed); 256 products of 80 cubed 50 and 80, 96 of 512 × 512 × 64 152 and 101.
+pub(in crate::ops::matmul) fn units_tile(p: &Problem, small: Tile, ability: &Ability) -> Tile {
+    let large = Tile::COOPERATIVE;
+    let count = |tile: Tile| {
+        let [rows, cols] = tile.count(p.m, p.n);
+        rows.saturating_mul(cols)
+    };
+    let tiles = count(large).saturating_mul(p.batches());
+    // One of them has four times the outputs of a small one.
+    let full = count(large).saturating_mul(8) <= count(small).saturating_mul(3);
+    if full && tiles.saturating_mul(14) >= ability.busy_groups {
+        large
+    } else {
+        small
+    }
+}
+
+/// What takes less time than few rows whose workgroups a large GPU has in turns, one for each multiprocessor at a time: on an H200
+/// 17 × 1024 × 4096 of f32 by a transposed weight 24 µs instead of 46, 17 × 1024 × 1024, in one turn, 18 instead of 14.
+pub(super) fn rows_in_turns(
+    p: &Problem,
+    narrow: &Narrow,
+    dtype: DType,
+    ability: &Ability,
+) -> Option<Choice> {
+    let [rows, cols] = narrow.count(p.m, p.n);
+    let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
+    // Up to 16 rows each turn reads other columns.
+    let turns = match (p.m, dtype) {
+        (17.., _) => 1,
+        (9.., _) | (5.., DType::BF16) => 3,
+        _ => return None,
+    };
+    let large = ability.busy_groups >= Ability::LARGE.busy_groups;
+    if !large || groups.saturating_mul(8) <= turns * ability.busy_groups || p.k < TURNS_DEPTH {
+        return None;
+    }
+    Scaled::paying(p, dtype, ability).map(Choice::Scaled)
 }
 
 /// Whether there are as many tiles as workgroups of shares.

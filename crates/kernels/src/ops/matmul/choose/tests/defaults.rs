@@ -1,0 +1,156 @@
+//! What products take by default on a large GPU, as it was measured there.
+
+use super::*;
+
+#[test]
+fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
+    let of_dtype = |[m, k, n]: [usize; 3], transposed: bool, dtype: DType, ability: &Ability| {
+        let b = if transposed {
+            layout(&[n, k]).transpose(0, 1).unwrap()
+        } else {
+            layout(&[k, n])
+        };
+        let p = Problem::new(&layout(&[m, k]), &b).unwrap().0;
+        match default(&p, dtype, ability) {
+            Choice::Tile(_) => "tile".to_owned(),
+            Choice::Packed(_) => "packed".to_owned(),
+            Choice::Scaled(_) => "scaled".to_owned(),
+            Choice::Aligned(_) => "aligned".to_owned(),
+            Choice::Shared(shared) => format!("{} shares", shared.shares),
+            Choice::Narrow(_) => "narrow".to_owned(),
+            Choice::Dot(_) => "dot".to_owned(),
+        }
+    };
+    let name =
+        |dims, transposed, ability: &Ability| of_dtype(dims, transposed, DType::F32, ability);
+    let large = |dims: [usize; 3]| name(dims, false, &Ability::LARGE);
+    for cubed in [33, 64, 128, 129, 190, 257] {
+        assert_eq!(large([cubed; 3]), "dot");
+    }
+    assert_eq!(large([64, 4096, 64]), "dot");
+    assert_eq!(large([192; 3]), "narrow");
+    assert_eq!(large([256; 3]), "narrow");
+    assert_eq!(large([384; 3]), "2 shares");
+    assert_eq!(large([512; 3]), "4 shares");
+    // Half of the device is busy already, or the inner extent is short.
+    assert_eq!(large([768; 3]), "packed");
+    assert_eq!(large([512, 32, 512]), "tile");
+    let transposed = |dims: [usize; 3]| name(dims, true, &Ability::LARGE);
+    assert_eq!(transposed([128; 3]), "dot");
+    assert_eq!(transposed([192; 3]), "tile");
+    assert_eq!(transposed([197, 768, 64]), "narrow");
+    assert_eq!(name([128; 3], false, &Ability::WEBGPU), "tile");
+    // Words are slow to read for all others; but lanes want neighbours of both operands.
+    assert_eq!(large([197, 768, 65]), "narrow");
+    assert_eq!(large([255; 3]), "narrow");
+    assert_eq!(large([65, 768, 65]), "dot");
+    let halves = |dims| of_dtype(dims, false, DType::F16, &Ability::LARGE);
+    for cubed in [33, 65, 129, 190] {
+        assert_eq!(halves([cubed; 3]), "dot");
+    }
+    for cubed in [64, 128, 256] {
+        assert_eq!(halves([cubed; 3]), "tile");
+    }
+    assert_eq!(halves([257; 3]), "aligned");
+    assert_eq!(halves([197, 197, 64]), "aligned");
+}
+
+/// The name of what a batch of products takes, as the tuner prints it.
+fn name([batch, m, k, n]: [usize; 4], transposed: bool, dtype: DType, ability: &Ability) -> String {
+    let b = if transposed {
+        layout(&[batch, n, k]).transpose(1, 2).unwrap()
+    } else {
+        layout(&[batch, k, n])
+    };
+    let p = Problem::new(&layout(&[batch, m, k]), &b).unwrap().0;
+    default(&p, dtype, ability).name().to_string()
+}
+
+#[test]
+fn many_small_outputs_take_tiles_that_they_fill() {
+    let of = |dims, dtype| name(dims, false, dtype, &Ability::LARGE);
+    let small = "tile 32×32×8";
+    for dtype in [DType::F32, DType::F16, DType::BF16, DType::I32] {
+        assert_eq!(of([4096, 32, 32, 32], dtype), small, "{dtype}");
+        assert_eq!(of([1024, 16, 16, 16], dtype), small, "{dtype}");
+        assert_eq!(of([1, 65_536, 3, 64], dtype), small, "{dtype}");
+        assert_ne!(of([1024, 64, 64, 64], dtype), small, "{dtype}");
+        assert_ne!(of([2048, 48, 48, 48], dtype), small, "{dtype}");
+    }
+    assert_eq!(of([1024, 32, 256, 32], DType::F32), small);
+    // Matrix units do as much at once at any depth.
+    assert_eq!(of([1024, 32, 256, 32], DType::F16), "tile 64×64×64");
+    assert_eq!(of([512, 96, 256, 96], DType::BF16), "scaled 128×128×1");
+    // Few of them, and devices without units, of which none is too small.
+    assert_ne!(of([4, 32, 256, 32], DType::F32), small);
+    let everywhere = name([4096, 32, 32, 32], false, DType::F16, &Ability::WEBGPU);
+    assert_eq!(everywhere, small);
+}
+
+#[test]
+fn few_columns_of_many_rows_take_tiles_on_gpus() {
+    let of = |dims, dtype, ability| name(dims, false, dtype, ability);
+    let large = |dims, dtype| of(dims, dtype, &Ability::LARGE);
+    assert_eq!(large([1, 50_257, 768, 8], DType::F16), "tile 64×64×64");
+    assert_eq!(large([1, 50_257, 768, 8], DType::F32), "scaled 64×64×1");
+    assert_eq!(large([1, 4096, 4096, 8], DType::BF16), "scaled 64×64×4");
+    assert_eq!(large([1, 100_000, 64, 10], DType::F32), "tile 32×32×8");
+    for dims in [[1, 1000, 64, 10], [1, 256, 512, 10], [1, 50_257, 768, 1]] {
+        assert_eq!(large(dims, DType::F32), "dot", "{dims:?}");
+    }
+    // A processor computes what a tile leaves empty, too.
+    let processor = Ability {
+        idle_costs: true,
+        ..Ability::WEBGPU
+    };
+    assert_eq!(of([1, 50_257, 768, 8], DType::F32, &processor), "dot");
+}
+
+#[test]
+fn large_tiles_are_as_full_as_small_ones_and_deep_enough() {
+    let of = |dims, dtype| name(dims, false, dtype, &Ability::LARGE);
+    let half = |dims| of(dims, DType::F16);
+    assert_eq!(half([1, 1024, 1024, 1024]), "tile 64×64×64");
+    assert_eq!(half([1, 1152, 1152, 1152]), "tile 128×128×32");
+    assert_eq!(half([256, 80, 80, 80]), "tile 128×128×32");
+    assert_eq!(half([96, 512, 512, 64]), "tile 64×64×64");
+    assert_eq!(half([1, 65_536, 16, 64]), "tile 64×64×16");
+    assert_eq!(of([1, 65_536, 16, 64], DType::F32), "tile 64×64×16");
+    // Copies pay where they are used often.
+    assert_eq!(half([2048, 48, 48, 48]), "tile 64×64×64");
+    assert_eq!(half([1, 1000, 1000, 1000]), "aligned 64×64×64");
+    assert_eq!(half([512, 49, 32, 49]), "tile 64×64×16");
+}
+
+#[test]
+fn rows_in_turns_take_matrix_units() {
+    let of = |dims, transposed| name(dims, transposed, DType::F32, &Ability::LARGE);
+    // One workgroup for each multiprocessor, or two.
+    for (dims, one_turn) in [
+        ([1, 17, 1024, 1024], true),
+        ([1, 17, 512, 8192], false),
+        ([1, 48, 2048, 2048], false),
+        ([1, 16, 1024, 4096], true),
+    ] {
+        let way = of(dims, false);
+        assert_eq!(way == "narrow", one_turn, "{dims:?}: {way}");
+        assert_eq!(way.starts_with("scaled"), !one_turn, "{dims:?}: {way}");
+    }
+    assert_eq!(of([1, 17, 512, 2048], true), "scaled 64×64×4");
+    assert_eq!(of([1, 16, 256, 8192], true), "scaled 64×64×1");
+    assert_eq!(of([1, 8, 512, 8192], true), "narrow");
+    let plain = name([1, 17, 512, 8192], false, DType::F32, &Ability::WEBGPU);
+    assert_eq!(plain, "narrow");
+    // Shallow shares where each has a multiprocessor of its own.
+    assert_eq!(of([1, 256, 1024, 1024], false), "scaled 64×64×4");
+}
+
+#[test]
+fn few_outputs_that_take_long_take_lanes() {
+    let of = |dims, dtype| name(dims, false, dtype, &Ability::LARGE);
+    for dims in [[1, 32, 4096, 32], [1, 16, 4096, 256]] {
+        assert_eq!(of(dims, DType::F32), "dot", "{dims:?}");
+    }
+    assert_eq!(of([1, 16, 2048, 64], DType::F16), "dot");
+    assert_eq!(of([1, 64, 4096, 64], DType::F16), "shared 64×64×4");
+}
