@@ -229,8 +229,11 @@ if wants("matmul"):
             product("matmul", dt, m, kk, n)
         for m in (1, 16):
             product("matmul_bt", dt, m, k, vocab)
-        for bb, m, kk, n in ((8, 64, 64, 64), (8, 32, 32, 32), (4, 1, 128, 1024)) if Q else ((1024, 64, 64, 64), (4096, 32, 32, 32), (512, 1, 128, 1024)):
+        for bb, m, kk, n in ((8, 64, 64, 64), (8, 32, 32, 32), (4, 1, 128, 1024), (4, 96, 64, 96)) if Q else ((1024, 64, 64, 64), (4096, 32, 32, 32), (512, 1, 128, 1024), (512, 96, 64, 96)):
             product("matmul", dt, m, kk, n, bb)
+        for m, kk, n in ((vocab, 64, 8), (2048, 3, 64)) if Q else ((vocab, 768, 8), (65536, 3, 64)):
+            product("matmul", dt, m, kk, n)
+        product("matmul_bt", dt, 17, 512, 256 if Q else 8192)
 
 if wants("conv"):
     cases = [((32, 64, 56, 56), (64, 64, 3, 3), 1, 1, 1), ((32, 256, 28, 28), (256, 256, 3, 3), 1, 1, 1),

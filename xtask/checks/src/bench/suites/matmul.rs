@@ -22,7 +22,7 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
             cases.extend([1, 16, k].map(|m| transposed(dtype, [m, k, k])));
         }
     }
-    // What models ask for besides: few rows, odd extents, many small products.
+    // What models ask for besides: few rows, odd extents, many small products, few columns or little depth.
     for dtype in [DType::F32, DType::F16] {
         for m in [2, 4, 8, 32, 64, 128] {
             cases.push(plain(dtype, [m, k, k]));
@@ -38,6 +38,10 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
             batched(dtype, size(quick, 1024, 8), [64; 3]),
             batched(dtype, size(quick, 4096, 8), [32; 3]),
             batched(dtype, size(quick, 512, 4), [1, 128, 1024]),
+            batched(dtype, size(quick, 512, 4), [96, 64, 96]),
+            plain(dtype, [vocabulary, size(quick, 768, 64), 8]),
+            plain(dtype, [size(quick, 65_536, 2048), 3, 64]),
+            transposed(dtype, [17, 512, size(quick, 8192, 256)]),
         ]);
     }
     cases
