@@ -138,7 +138,9 @@ fn rows_in_turns_take_matrix_units() {
     }
     assert_eq!(of([1, 17, 512, 2048], true), "scaled 64×64×4");
     assert_eq!(of([1, 16, 256, 8192], true), "scaled 64×64×1");
-    assert_eq!(of([1, 8, 512, 8192], true), "narrow");
+    for dims in [[1, 8, 512, 8192], [1, 16, 4096, 50_257]] {
+        assert_eq!(of(dims, true), "narrow", "{dims:?}");
+    }
     let plain = name([1, 17, 512, 8192], false, DType::F32, &Ability::WEBGPU);
     assert_eq!(plain, "narrow");
     // Shallow shares where each has a multiprocessor of its own.
