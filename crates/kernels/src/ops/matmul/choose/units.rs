@@ -13,13 +13,12 @@ use crate::ops::tile::Tile;
 /// bf16 24 to 33 µs, by tiles 37, and 12 rows 51; 16 rows of f32 52 to 57, by tiles 70, and 24 rows 78 to 92.
 const FEW_LINES: [u64; 2] = [8, 16];
 /// The inner extent, and multiplications, from which on it pays: on an H100 16 × 2048² of bf16 take 20 µs instead of 27, and
-/// 256 cubed 15 instead of 10; 64 × 2048² of f32 29 instead of 40, and 32 × 2048² 28 instead of 22.
-const SCALED: [[[u64; 2]; 2]; 2] = [
-    [[128, 3 << 23], [64, 3 << 25]],
-    [[256, 1 << 28], [256, 1 << 28]],
-];
+/// 256 cubed 15 instead of 10, on an H200 320 cubed 12 instead of 18, 96 products of 512 × 64 × 512 425 instead of 648; 64 × 2048² of
+/// f32 29 instead of 40, and 32 × 2048² 28 instead of 22.
+const SCALED: [&[[u64; 2]]; 2] = [&[[128, 3 << 23], [64, 3 << 25]], &[[256, 1 << 28]]];
 /// The same for few columns of many rows: on an H200 4,096 × 4,096 × 4 of f32 65 µs instead of 304.
 const TALL_WORK: u64 = 1 << 26;
+const TALL_DEPTHS: [u64; 2] = [128, 256];
 /// The inner extents between which tiles pay instead of rows in turns: for more than 16 rows there is no longest.
 const TURNS_DEPTH: u64 = 256;
 const SHORT_TURNS: u64 = 512;
@@ -62,8 +61,9 @@ pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<
         .iter()
         .any(|&[depth, least]| p.k >= depth && work >= least);
     // Few columns of many rows would be tiles that nobody shares.
-    let tall = p.m > few && p.n <= few && has_columns(p, ability) && work >= TALL_WORK;
-    if (lines > few && enough || tall && p.k >= SCALED[two][0][0])
+    let tall = p.m > few && p.n <= few && has_columns(p, ability);
+    let shared = tall && p.k >= TALL_DEPTHS[two] && work >= TALL_WORK;
+    if (lines > few && enough || shared)
         && let Some(scaled) = Scaled::paying(p, dtype, ability)
     {
         return Some((Choice::Scaled(scaled), few));

@@ -115,7 +115,17 @@ fn large_tiles_are_as_full_as_small_ones_and_deep_enough() {
     assert_eq!(half([256, 80, 80, 80]), "tile 128×128×32");
     assert_eq!(half([96, 512, 512, 64]), "tile 64×64×64");
     assert_eq!(half([1, 65_536, 16, 64]), "tile 64×64×16");
-    assert_eq!(of([1, 65_536, 16, 64], DType::F32), "tile 64×64×16");
+    for (dims, wide) in [
+        ([1, 65_536, 16, 64], false),
+        ([12, 512, 64, 512], false),
+        ([192, 197, 64, 197], false),
+        ([1, 4096, 64, 4096], true),
+        ([96, 512, 64, 512], true),
+    ] {
+        let tile = of(dims, DType::F32);
+        assert_eq!(tile == "tile 128×128×16", wide, "{dims:?}: {tile}");
+        assert_eq!(tile == "tile 64×64×16", !wide, "{dims:?}: {tile}");
+    }
     // Copies pay where they are used often.
     assert_eq!(half([2048, 48, 48, 48]), "tile 64×64×64");
     assert_eq!(half([1, 1000, 1000, 1000]), "aligned 64×64×64");
