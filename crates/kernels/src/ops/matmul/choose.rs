@@ -9,7 +9,7 @@ use super::packed::Packed;
 use super::problem::Problem;
 use super::scaled::{self, Scaled};
 use super::shares::Shared;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::ops::reduce::lanes::{self, Lanes, Side, power_above};
 use crate::ops::tile::{Tile, TileKind};
 use crate::ops::ways::Ways;
@@ -153,7 +153,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
         Some(choice) => return choice,
         None => {}
     }
-    let tile = if units && p.k >= UNITS_DEPTH[usize::from(!lies_in_vectors(p))] {
+    let tile = if MATRIX_UNITS && units && p.k >= UNITS_DEPTH[usize::from(!lies_in_vectors(p))] {
         units_tile(p, small, ability)
     } else {
         vector_tile(p, ability)

@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 
 use super::has_units;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::ops::matmul::problem::Problem;
 use crate::ops::tile::Tile;
 
@@ -29,14 +29,16 @@ pub(super) fn little_tile(p: &Problem, dtype: DType, ability: &Ability) -> Optio
 fn worth(p: &Problem, dtype: DType, ability: &Ability) -> u64 {
     match dtype {
         _ if p.k <= 8 => 16,
-        DType::F16 if has_units(dtype, ability) => match p.k {
+        DType::F16 if MATRIX_UNITS && has_units(dtype, ability) => match p.k {
             ..=32 => 8,
             33..=64 if super::lies_in_vectors(p) => 4,
             33..=64 => 8,
             _ => 0,
         },
         // Others cannot become f16 tile by tile.
-        DType::BF16 if Tile::COOPERATIVE_64.fits(ability) && super::lies_in_vectors(p) => {
+        DType::BF16
+            if MATRIX_UNITS && Tile::COOPERATIVE_64.fits(ability) && super::lies_in_vectors(p) =>
+        {
             match p.k {
                 ..=63 => 10,
                 64..=256 => 4,

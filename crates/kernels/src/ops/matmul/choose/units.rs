@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 
 use super::{Choice, Narrow, has_columns, lies_in_vectors};
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::ops::matmul::packed::Packed;
 use crate::ops::matmul::problem::Problem;
 use crate::ops::matmul::scaled::Scaled;
@@ -120,7 +120,7 @@ pub(super) fn rows_in_turns(
         (9.., _) | (5.., DType::BF16) if p.k <= SHORT_TURNS => 3,
         _ => return None,
     };
-    let large = ability.busy_groups >= Ability::LARGE.busy_groups;
+    let large = MATRIX_UNITS && ability.busy_groups >= Ability::LARGE.busy_groups;
     if !large || groups.saturating_mul(8) <= turns * ability.busy_groups || p.k < TURNS_DEPTH {
         return None;
     }
