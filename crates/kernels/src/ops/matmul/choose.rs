@@ -137,18 +137,18 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     if let Some(tile) = little_tile(p, dtype, ability) {
         return Choice::Tile(tiled(p, tile));
     }
-    let in_turns = |narrow: &Narrow| rows_in_turns(p, narrow, dtype, ability);
+    let in_waves = |narrow: &Narrow| rows_in_waves(p, narrow, dtype, ability);
     if p.m <= few
         && let Some(narrow) = narrow(p, dtype, ability).filter(covers)
     {
-        return in_turns(&narrow).unwrap_or(Choice::Narrow(narrow));
+        return in_waves(&narrow).unwrap_or(Choice::Narrow(narrow));
     }
     if let Some((choice, _)) = in_halves {
         return choice;
     }
     match of_few_tiles(p, dtype, units, ability) {
         Some(Choice::Narrow(narrow)) => {
-            return in_turns(&narrow).unwrap_or(Choice::Narrow(narrow));
+            return in_waves(&narrow).unwrap_or(Choice::Narrow(narrow));
         }
         Some(choice) => return choice,
         None => {}
@@ -343,7 +343,7 @@ use few_tiles::{few_long_outputs, of_few_tiles};
 use little::little_tile;
 pub(crate) use samples::samples;
 pub(super) use units::units_tile;
-use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, rows_in_turns, small_units};
+use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, rows_in_waves, small_units};
 
 #[cfg(test)]
 mod tests;

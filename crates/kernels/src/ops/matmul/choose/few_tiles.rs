@@ -27,7 +27,7 @@ pub(super) fn few_long_outputs(p: &Problem, units: bool, ability: &Ability) -> b
     let [rows, cols] = Tile::DEFAULT.count(p.m, p.n);
     let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
     let busy = ability.busy_groups;
-    let large = busy >= Ability::LARGE.busy_groups && tiles * 64 <= busy;
+    let large = busy >= Ability::LARGE.busy_groups && tiles.saturating_mul(64) <= busy;
     let [outputs, long] = FEW_LONG_OUTPUTS;
     // Shares of tiles on matrix units are faster again.
     let outputs = if units { outputs / 4 } else { outputs };

@@ -19,9 +19,9 @@ const SCALED: [&[[u64; 2]]; 2] = [&[[128, 3 << 23], [64, 3 << 25]], &[[256, 1 <<
 /// The same for few columns of many rows: on an H200 4,096 × 4,096 × 4 of f32 65 µs instead of 304.
 const TALL_WORK: u64 = 1 << 26;
 const TALL_DEPTHS: [u64; 2] = [128, 256];
-/// The inner extents between which tiles pay instead of rows in turns: for more than 16 rows there is no longest.
-const TURNS_DEPTH: u64 = 256;
-const SHORT_TURNS: u64 = 512;
+/// The inner extents between which tiles pay instead of rows in waves: for more than 16 rows there is no longest.
+const WAVES_DEPTH: u64 = 256;
+const SHORT_WAVES: u64 = 512;
 /// How often each element of an operand is used, m n / (m + n), from which on packing both first takes less time than splitting
 /// or scaling it each time: on an H100 64 products of 512 cubed of f32, 256 times, 0.42 ms instead of 0.48, 256 × 4096², 241 times,
 /// 0.25 instead of 0.22; of bf16 512 × 4096², 455 times, 0.17 instead of 0.14, 2048 cubed, 1,024 times, 0.107 instead of 0.123.
@@ -103,9 +103,9 @@ pub(in crate::ops::matmul) fn units_tile(p: &Problem, small: Tile, ability: &Abi
     }
 }
 
-/// What takes less time than few rows whose workgroups a large GPU has in turns, one for each multiprocessor at a time: on an H200
-/// 17 × 1024 × 4096 of f32 by a transposed weight 24 µs instead of 46, 17 × 1024 × 1024, in one turn, 18 instead of 14.
-pub(super) fn rows_in_turns(
+/// What takes less time than few rows whose workgroups a large GPU has in waves, one for each multiprocessor at a time: on an H200
+/// 17 × 1024 × 4096 of f32 by a transposed weight 24 µs instead of 46, 17 × 1024 × 1024, in one wave, 18 instead of 14.
+pub(super) fn rows_in_waves(
     p: &Problem,
     narrow: &Narrow,
     dtype: DType,
@@ -113,15 +113,15 @@ pub(super) fn rows_in_turns(
 ) -> Option<Choice> {
     let [rows, cols] = narrow.count(p.m, p.n);
     let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
-    // Up to 16 rows each turn reads other columns, and tiles pay for short ones: 16 × 256 × 8192 16 µs instead of 36, but
+    // Up to 16 rows each wave reads other columns, and tiles pay for short ones: 16 × 256 × 8192 16 µs instead of 36, but
     // 16 × 4096 × 50257 0.64 ms instead of 0.57.
-    let turns = match (p.m, dtype) {
+    let waves = match (p.m, dtype) {
         (17.., _) => 1,
-        (9.., _) | (5.., DType::BF16) if p.k <= SHORT_TURNS => 3,
+        (9.., _) | (5.., DType::BF16) if p.k <= SHORT_WAVES => 3,
         _ => return None,
     };
     let large = MATRIX_UNITS && ability.busy_groups >= Ability::LARGE.busy_groups;
-    if !large || groups.saturating_mul(8) <= turns * ability.busy_groups || p.k < TURNS_DEPTH {
+    if !large || groups.saturating_mul(8) <= waves * ability.busy_groups || p.k < WAVES_DEPTH {
         return None;
     }
     Scaled::paying(p, dtype, ability).map(Choice::Scaled)

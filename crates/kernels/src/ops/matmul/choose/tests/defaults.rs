@@ -133,18 +133,18 @@ fn large_tiles_are_as_full_as_small_ones_and_deep_enough() {
 }
 
 #[test]
-fn rows_in_turns_take_matrix_units() {
+fn rows_in_waves_take_matrix_units() {
     let of = |dims, transposed| name(dims, transposed, DType::F32, &Ability::LARGE);
     // One workgroup for each multiprocessor, or two.
-    for (dims, one_turn) in [
+    for (dims, one_wave) in [
         ([1, 17, 1024, 1024], true),
         ([1, 17, 512, 8192], false),
         ([1, 48, 2048, 2048], false),
         ([1, 16, 1024, 4096], true),
     ] {
         let way = of(dims, false);
-        assert_eq!(way == "narrow", one_turn, "{dims:?}: {way}");
-        assert_eq!(way.starts_with("scaled"), !one_turn, "{dims:?}: {way}");
+        assert_eq!(way == "narrow", one_wave, "{dims:?}: {way}");
+        assert_eq!(way.starts_with("scaled"), !one_wave, "{dims:?}: {way}");
     }
     assert_eq!(of([1, 17, 512, 2048], true), "scaled 64×64×4");
     assert_eq!(of([1, 16, 256, 8192], true), "scaled 64×64×1");
