@@ -97,7 +97,12 @@ impl Device {
             inner: Arc::new(Inner {
                 views: crate::view::Views::default(),
                 checked: crate::software::is_checked(&device),
-                profiler: Arc::new(Profiler::new(caps.timestamps, options.profile, period)),
+                profiler: Arc::new(Profiler::new(
+                    &adapter,
+                    caps.timestamps,
+                    options.profile,
+                    period,
+                )),
                 #[cfg(not(target_arch = "wasm32"))]
                 driver: crate::drive::Driver::new(
                     device.clone(),

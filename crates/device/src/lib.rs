@@ -29,6 +29,7 @@ pub mod env;
 mod error;
 mod late;
 mod limit;
+mod mapped_lock;
 mod memory_bytes;
 mod open;
 mod options;

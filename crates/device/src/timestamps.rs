@@ -16,7 +16,9 @@ use std::task::{Poll, Waker};
 
 use parking_lot::Mutex;
 
+use crate::AdapterSummary;
 use crate::completion::Submission;
+use crate::mapped_lock::MappedLock;
 use crate::profile::HostProfile;
 use crate::queue::AfterSubmit;
 use crate::recorder::Work;
@@ -178,12 +180,14 @@ pub(crate) struct Profiler {
     pub(crate) host: HostProfile,
     /// Nanoseconds per tick.
     period: f64,
+    mapped: MappedLock,
     times: Mutex<Times>,
 }
 
 impl Profiler {
-    pub(crate) fn new(available: bool, on: bool, period: f32) -> Self {
+    pub(crate) fn new(adapter: &AdapterSummary, available: bool, on: bool, period: f32) -> Self {
         Self {
+            mapped: MappedLock::of(adapter),
             available,
             on: AtomicBool::new(available && on),
             host: HostProfile::default(),
@@ -251,7 +255,8 @@ impl Profiler {
         let mut pairs = Vec::new();
         if mapped {
             if let Ok(view) = chunk.readable.get_mapped_range(..) {
-                pairs = decode(&view);
+                let decoded = self.mapped.during(&chunk.readable, || decode(&view));
+                pairs = decoded.unwrap_or_default();
             }
             chunk.readable.unmap();
         }

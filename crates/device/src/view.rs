@@ -4,9 +4,13 @@
 //! [`ViewGuard`] lives as long as such a borrow: while there is one, [`Device::destroy`] fails the device for all
 //! users at once but gives it back to the driver only when the last guard is dropped. Invariant: no guard is handed
 //! out once a destruction has begun.
+//!
+//! A guard cannot hold back a program that shares the wgpu device and destroys it by wgpu's own call, nor a driver that
+//! loses it. Who only copies bytes does so within [`Device::while_mapped`], which holds back wgpu itself.
 
 use parking_lot::Mutex;
 
+use crate::mapped_lock::MappedLock;
 use crate::{Device, DeviceError};
 
 #[derive(Debug, Default)]
@@ -30,7 +34,8 @@ impl Views {
     }
 }
 
-/// While one lives, mapped memory of the device stays where it is, unless the driver itself loses the device.
+/// While one lives, mapped memory of the device stays where it is, unless the driver itself loses the device or somebody
+/// calls `destroy` of its [`wgpu`](Device::wgpu) device.
 #[must_use = "memory may go as soon as it is dropped"]
 #[derive(Debug)]
 pub struct ViewGuard {
@@ -49,6 +54,15 @@ impl Device {
         Ok(ViewGuard {
             device: self.clone(),
         })
+    }
+
+    /// Calls `touch` while the memory of `buffer` stays where it is, whoever destroys or loses the device meanwhile: wgpu's
+    /// own lock is held. `None`, and no call, if the memory is gone already.
+    ///
+    /// Borrow the mapped memory before and hand it to `touch`, which must be short and may not call wgpu: destructions wait
+    /// for it, and wgpu's lock cannot be taken twice.
+    pub fn while_mapped<R>(&self, buffer: &wgpu::Buffer, touch: impl FnOnce() -> R) -> Option<R> {
+        MappedLock::of(self.adapter()).during(buffer, touch)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::error::MemoryError;
 use crate::span::{WORD, host_len};
+use ziggurat_device::Device;
 
 /// From this many bytes several threads share the work.
 const PARALLEL: usize = 8 << 20;
@@ -21,6 +22,7 @@ const MAX_THREADS: usize = 12;
 ///
 /// `offset` is a multiple of `wgpu::MAP_ALIGNMENT`.
 pub(crate) fn write_mapped(
+    device: &Device,
     buffer: &wgpu::Buffer,
     offset: u64,
     data: &[u8],
@@ -33,23 +35,24 @@ pub(crate) fn write_mapped(
     if job_bytes == 0 {
         return Ok(());
     }
+    let gone = || MemoryError::Map {
+        bytes: buffer.size(),
+    };
     let mut at = offset;
     let mut jobs = Vec::with_capacity(data.len().div_ceil(job_bytes));
     for part in data.chunks(job_bytes) {
         let end = at + (part.len() as u64).next_multiple_of(WORD);
-        let view = buffer
-            .get_mapped_range_mut(at..end)
-            .map_err(|_| MemoryError::Map {
-                bytes: buffer.size(),
-            })?;
+        let view = buffer.get_mapped_range_mut(at..end).map_err(|_| gone())?;
         jobs.push((view, part));
         at = end;
     }
-    for_each_parallel(jobs, |(mut view, part): (wgpu::BufferViewMut, &[u8])| {
+    let write = |(mut view, part): (wgpu::BufferViewMut, &[u8])| {
         view.slice(..part.len()).copy_from_slice(part);
         view.slice(part.len()..).fill(0);
-    });
-    Ok(())
+    };
+    device
+        .while_mapped(buffer, || for_each_parallel(jobs, write))
+        .ok_or_else(gone)
 }
 
 /// Copies pairs of equally long slices.

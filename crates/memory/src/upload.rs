@@ -137,7 +137,8 @@ impl Ring {
         let Some(chunk) = self.acquire(bytes)? else {
             return self.write_through_queue(target, data);
         };
-        write_mapped(&chunk.buffer, 0, data).map_err(|error| self.pool.reason(error))?;
+        write_mapped(self.device(), &chunk.buffer, 0, data)
+            .map_err(|error| self.pool.reason(error))?;
         chunk.buffer.unmap();
         let ring = Arc::downgrade(self);
         self.device().record(|recorder| {
@@ -190,7 +191,8 @@ impl Ring {
         let Some((chunk, at)) = place else {
             return Ok(false);
         };
-        write_mapped(&chunk.buffer, at, data).map_err(|error| self.pool.reason(error))?;
+        write_mapped(self.device(), &chunk.buffer, at, data)
+            .map_err(|error| self.pool.reason(error))?;
         recorder.copy_buffer(&chunk.buffer, at, target.buffer, target.offset, bytes);
         Ok(true)
     }

@@ -33,11 +33,14 @@ impl Memory {
         let bytes = crate::size_class::largest(self.device().caps().max_buffer_bytes).min(SOURCE);
         let usage = BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let buffer = self.inner.pool.create("poison", bytes, usage, true)?;
-        let mut view = buffer
-            .get_mapped_range_mut(..)
-            .map_err(|_| MemoryError::Map { bytes })?;
-        view.slice(..).fill(0xFF);
-        drop(view);
+        let view = buffer.get_mapped_range_mut(..).ok();
+        let filled = view.and_then(|mut view| {
+            self.device()
+                .while_mapped(&buffer, || view.slice(..).fill(0xFF))
+        });
+        if filled.is_none() {
+            return Err(self.inner.pool.reason(MemoryError::Map { bytes }));
+        }
         buffer.unmap();
         *source = Some(buffer.clone());
         Ok(buffer)

@@ -42,7 +42,9 @@ impl Memory {
     }
 
     /// Like [`read`](Self::read), but resolves to a view of the staging memory itself: nothing is copied on the
-    /// host. The view keeps that memory until it is dropped.
+    /// host. The view keeps that memory until it is dropped, also through [`Device::destroy`](ziggurat_device::Device::destroy).
+    /// wgpu's own `destroy`, called by a program that shares its device, takes it away from under the view: such a program
+    /// is to drop its views first, or to use `read`.
     ///
     /// A range of any length is one view. Beyond [`staging_chunk`](crate::MemoryOptions::staging_chunk) it takes staging
     /// memory of its own, which is kept for the next such read only within

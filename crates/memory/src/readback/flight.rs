@@ -93,26 +93,25 @@ impl Flight {
         piece: &Piece,
         deliver: Deliver<'_>,
     ) -> Result<(), MemoryError> {
-        let view = slot
-            .buffer
-            .get_mapped_range(0..piece.bytes)
-            .map_err(|_| MemoryError::Map {
-                bytes: slot.bytes(),
-            });
-        let delivered = view.map(|view| {
-            let bytes: &[u8] = &view;
-            piece.parts.iter().all(|part| {
-                let wanted = bytes.get(part.wanted.clone());
-                wanted.is_some_and(|wanted| deliver(part, wanted))
+        let view = slot.buffer.get_mapped_range(0..piece.bytes).ok();
+        let delivered = view.and_then(|view| {
+            // Somebody may destroy the device just now.
+            self.slots.pool.device().while_mapped(&slot.buffer, || {
+                let bytes: &[u8] = &view;
+                piece.parts.iter().all(|part| {
+                    let wanted = bytes.get(part.wanted.clone());
+                    wanted.is_some_and(|wanted| deliver(part, wanted))
+                })
             })
         });
+        let bytes = slot.bytes();
         self.slots.put(slot);
         match delivered {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(MemoryError::Internal {
+            Some(true) => Ok(()),
+            Some(false) => Err(MemoryError::Internal {
                 what: "every part of a read lies in its piece and in its output",
             }),
-            Err(error) => Err(self.slots.pool.reason(error)),
+            None => Err(lost(&self.slots, bytes)),
         }
     }
 

@@ -42,7 +42,6 @@ fn a_pending_read_of_a_destroyed_device_has_its_bytes_or_the_loss() {
                 memory.read(&buffer, 0..100_000).unwrap(),
                 memory.read(&buffer, 0..100_000).unwrap(),
             ];
-            let mapped = memory.read_mapped(&buffer, 0..100_000).unwrap();
             destroy(&device);
             for read in reads {
                 match read.wait() {
@@ -50,12 +49,66 @@ fn a_pending_read_of_a_destroyed_device_has_its_bytes_or_the_loss() {
                     Err(error) => assert!(is_destroyed(&error), "{error}"),
                 }
             }
+        }
+    }
+}
+
+/// Of [`Device::destroy`] alone: wgpu's own takes memory away from under a view.
+#[test]
+fn a_pending_view_of_a_destroyed_device_has_its_bytes_or_the_loss() {
+    for round in 0..20 {
+        for (device, destroy) in destroyed().into_iter().step_by(2) {
+            let memory = Memory::new(&device, MemoryOptions::default());
+            let data = pattern(round, 100_000);
+            let buffer = memory.upload(&data).unwrap();
+            let mapped = memory.read_mapped(&buffer, 0..100_000).unwrap();
+            destroy(&device);
             match mapped.wait() {
                 Ok(bytes) => assert!(*bytes == *data),
                 Err(error) => assert!(is_destroyed(&error), "{error}"),
             }
         }
     }
+}
+
+/// Pieces are so large that an allocator gives them back to the system at once: who touched one then would crash.
+#[test]
+fn a_device_that_is_destroyed_while_bytes_move_neither_takes_nor_changes_them() {
+    const BYTES: u64 = 40 << 20;
+    let data = pattern(3, 40 << 20);
+    let mut landed = 0;
+    for round in 0..3 {
+        for (device, destroy) in destroyed() {
+            let options = MemoryOptions {
+                staging_chunk: BYTES,
+                ..MemoryOptions::default()
+            };
+            let memory = Memory::new(&device, options);
+            let (buffer, room) = (memory.upload(&data).unwrap(), memory.alloc(BYTES).unwrap());
+            let read = memory.read(&buffer, 0..BYTES).unwrap();
+            device.synchronize().wait().unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(round));
+                    destroy(&device);
+                    let _ = device.wgpu().poll(wgpu::PollType::Poll);
+                });
+                scope.spawn(|| {
+                    if let Err(error) = memory.write(&room, 0, &data) {
+                        assert!(is_destroyed(&error), "{error}");
+                    }
+                });
+                match read.wait() {
+                    Ok(bytes) => {
+                        assert!(bytes == data);
+                        landed += 1;
+                    }
+                    Err(error) => assert!(is_destroyed(&error), "{error}"),
+                }
+            });
+        }
+    }
+    assert!(landed > 0, "no read came through before its device went");
 }
 
 #[test]
