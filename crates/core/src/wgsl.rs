@@ -65,10 +65,11 @@ impl Extent {
 /// assert_eq!(names, ["b", "d"]);
 /// ```
 pub fn functions(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let pairs = tokens(text).zip(tokens(text).skip(1));
-    pairs
-        .filter(|((_, before), _)| *before == "fn")
-        .map(|(_, (at, name))| at..at + name.len())
+    let names = tokens(text).scan(false, |follows, (at, token)| {
+        let is_name = std::mem::replace(follows, token == "fn");
+        Some(is_name.then(|| at..at + token.len()))
+    });
+    names.flatten()
 }
 
 /// The name of this function, in bytes of the text: a compiler keeps no place of entry points.

@@ -80,6 +80,8 @@ pub(crate) struct Assembled<'a> {
     written: Option<(String, Places)>,
     /// Where the lines of the written text begin.
     lines: OnceCell<Vec<usize>>,
+    /// Lines up to the end of each part.
+    ends: OnceCell<Vec<u32>>,
 }
 
 impl<'a> Assembled<'a> {
@@ -95,6 +97,7 @@ impl<'a> Assembled<'a> {
             text,
             written: written.map(|(places, written)| (written, places)),
             lines: OnceCell::new(),
+            ends: OnceCell::new(),
         }
     }
 
@@ -110,11 +113,29 @@ impl<'a> Assembled<'a> {
     /// Where the lines of the written text begin.
     fn lines(&self) -> &[usize] {
         self.lines.get_or_init(|| {
-            let breaks = self.written().match_indices('\n');
+            let bytes = self.written().bytes().enumerate();
+            let breaks = bytes.filter(|(_, byte)| *byte == b'\n');
             std::iter::once(0)
                 .chain(breaks.map(|(at, _)| at + 1))
                 .collect()
         })
+    }
+
+    /// [`ShaderSource::locate`], which counts the lines once.
+    fn locate(&self, line: u32) -> Option<(&str, u32)> {
+        let ends = self.ends.get_or_init(|| {
+            let lines = self.source.lines();
+            let ends = lines.scan(0_u32, |end, (_, lines)| {
+                *end = end.saturating_add(lines);
+                Some(*end)
+            });
+            ends.collect()
+        });
+        let index = ends.partition_point(|end| *end < line);
+        let part = self.source.parts().get(index)?;
+        let before = index.checked_sub(1).and_then(|before| ends.get(before));
+        let within = line.checked_sub(before.copied().unwrap_or(0))?;
+        (within > 0).then_some((&*part.file, within))
     }
 
     /// The place of bytes of the text.
@@ -166,7 +187,7 @@ impl<'a> Assembled<'a> {
     /// The place of a location in the assembled text.
     fn place_at(&self, location: Option<Located>) -> Arc<Place> {
         let located = location.and_then(|at| {
-            let (file, line) = self.source.locate(at.line)?;
+            let (file, line) = self.locate(at.line)?;
             Some((at, file, line))
         });
         match located {
@@ -226,6 +247,19 @@ mod tests {
         let place = text.place_of(Some(8..13));
         assert_eq!((place.file.as_str(), place.line, place.column), ("b", 1, 5));
         assert_eq!(place.snippet, "1 | two three\n  |     ^^^^^");
+    }
+
+    #[test]
+    fn lines_are_found_as_the_source_finds_them() {
+        let source = ShaderSource::new("k")
+            .part("empty", "")
+            .part("a", "1\n2")
+            .part("none", "")
+            .part("b", "\n\n3\n");
+        let text = Assembled::new(&source);
+        for line in 0..9 {
+            assert_eq!(text.locate(line), source.locate(line), "line {line}");
+        }
     }
 
     #[test]

@@ -26,8 +26,6 @@ mod storage;
 mod tests;
 mod texture;
 
-use std::collections::HashMap;
-
 pub(crate) use check::{Party, Raw, Watch};
 pub(crate) use print::Line;
 pub(crate) use storage::Storage;
@@ -108,28 +106,17 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Compiles `entry` of a validated module. `zeroed`: workgroup memory is to start as zero.
+    /// Compiles `entry` of a validated module whose overrides have their values. `zeroed`: workgroup memory is to start as
+    /// zero.
     pub(crate) fn compile(
         module: &naga::Module,
         info: &naga::valid::ModuleInfo,
         source: &str,
         entry: &str,
-        constants: &HashMap<String, f64>,
         profile: &Profile,
         zeroed: bool,
     ) -> Result<Self, CompileError> {
-        let overridden = naga::back::pipeline_constants::process_overrides(
-            module,
-            info,
-            Some((naga::ShaderStage::Compute, entry)),
-            &constants.clone().into_iter().collect(),
-        );
-        let (module, info) = overridden.map_err(|error| CompileError {
-            construct: "override".to_owned(),
-            line: 0,
-            message: error.to_string(),
-        })?;
-        let mut code = lower::lower(&module, &info, source, entry, profile)?;
+        let mut code = lower::lower(module, info, source, entry, profile)?;
         code.zeroed = zeroed;
         pass::optimise(&mut code);
         Ok(Self { code })

@@ -72,3 +72,6 @@ mod sort;
 mod special_pairs;
 mod sweep;
 mod tune;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

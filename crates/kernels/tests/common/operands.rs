@@ -140,11 +140,12 @@ pub(crate) fn operand(
     };
     let len = len_in_memory(&layout);
     let mut values: Vec<f64> = (0..len).map(|_| value()).collect();
-    let seen: std::collections::HashSet<usize> = layout.offsets().collect();
+    let mut seen = vec![false; len];
+    layout.offsets().for_each(|at| seen[at] = true);
     let mut stored = vec![f64::NAN; front + len];
     stored[front..].copy_from_slice(&values);
     for (i, slot) in stored.iter_mut().enumerate() {
-        if i < front || !seen.contains(&(i - front)) {
+        if i < front || !seen[i - front] {
             *slot = if dtype.is_float() { f64::NAN } else { 77.0 };
         }
     }

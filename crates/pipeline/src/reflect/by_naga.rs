@@ -8,13 +8,15 @@ mod size;
 mod textures;
 mod uniformity;
 
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use capabilities::capabilities;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
 use naga::valid::{ModuleInfo, ValidationError, ValidationFlags, Validator};
 use naga::{Module, ShaderStage, Span, WithSpan};
 use ziggurat_core::text::shortened;
+use ziggurat_core::wgsl;
 use ziggurat_core::wgsl::errors::said;
 use ziggurat_core::wgsl::modules::{best_span, place_of_rule};
 
@@ -45,11 +47,32 @@ pub(super) struct Valid {
     info: ModuleInfo,
     /// What it cannot do without.
     features: ShaderFeatures,
+    /// Of each entry point, once somebody asked.
+    points: Vec<OnceLock<Point>>,
+}
+
+/// What holds of an entry point whatever values the overrides have.
+#[derive(Debug)]
+struct Point {
+    /// Its name in the text.
+    name: Option<Range<usize>>,
+    /// The barriers that some invocations may not reach.
+    barriers: Vec<Span>,
 }
 
 impl Valid {
     pub(super) fn module(&self) -> &Module {
         &self.module
+    }
+
+    fn point(&self, text: &Assembled<'_>, entry: &str) -> Option<&Point> {
+        let mut points = self.module.entry_points.iter().zip(&self.points);
+        let (point, known) =
+            points.find(|(point, _)| point.stage == ShaderStage::Compute && point.name == entry)?;
+        Some(known.get_or_init(|| Point {
+            name: wgsl::function(&text.text, entry),
+            barriers: barriers(text, &self.module, &point.function),
+        }))
     }
 }
 
@@ -64,9 +87,13 @@ pub(super) fn read(
     refuse_unbindable(text, &module)?;
     limits.check_types(text, &module)?;
     let entry = entries(&module).choose(text, descriptor.entry.as_deref())?;
-    let at = text.function(&entry);
-    let (info, features) = validate(text, &module, available, &at)?;
+    let (info, features) = validate(text, &module, available, &entry)?;
     Ok(Valid {
+        points: module
+            .entry_points
+            .iter()
+            .map(|_| OnceLock::new())
+            .collect(),
         module,
         info,
         features,
@@ -87,10 +114,15 @@ pub(super) fn specialise(
         module,
         info,
         features,
+        ..
     } = valid;
     let entry = entries(module).choose(text, descriptor.entry.as_deref())?;
     let inlined = limits.check_calls(text, module, &entry)?;
-    let at = text.function(&entry);
+    let Some(known) = valid.point(text, &entry) else {
+        return Err(entries(module).unknown(text, &entry));
+    };
+    let at = text.place_of(known.name.clone());
+    let divergent = known.barriers.iter();
     let overrides = overrides(text, module);
     let constants = constants(text, descriptor, &overrides)?;
 
@@ -119,7 +151,7 @@ pub(super) fn specialise(
         resources: found.resources,
         workgroup_memory: found.workgroup_memory,
         grid_inputs: GridInputs::of(&resolved, point, uses),
-        divergent_barriers: barriers(text, module, &entry),
+        divergent_barriers: divergent.map(|span| text.place(Some(*span))).collect(),
         overrides,
         features: *features,
         entry,
@@ -130,19 +162,14 @@ pub(super) fn specialise(
     })
 }
 
-/// The places of barriers that some invocations may not reach.
-fn barriers(text: &Assembled<'_>, module: &Module, entry: &str) -> Vec<Arc<Place>> {
-    if !["Barrier", "workgroupUniformLoad"]
-        .iter()
-        .any(|name| text.text.contains(name))
-    {
-        return Vec::new();
+/// Barriers that some invocations may not reach.
+fn barriers(text: &Assembled<'_>, module: &Module, main: &naga::Function) -> Vec<Span> {
+    let any = ["Barrier", "workgroupUniformLoad"];
+    if any.iter().any(|name| text.text.contains(name)) {
+        divergent_barriers(module, main)
+    } else {
+        Vec::new()
     }
-    let mut points = module.entry_points.iter();
-    let point = points.find(|point| point.stage == ShaderStage::Compute && point.name == entry);
-    let found = point.map(|point| divergent_barriers(module, &point.function));
-    let found = found.into_iter().flatten();
-    found.map(|span| text.place(Some(span))).collect()
 }
 
 fn entries(module: &Module) -> Entries<'_> {
@@ -167,7 +194,7 @@ fn validate(
     text: &Assembled<'_>,
     module: &Module,
     available: ShaderFeatures,
-    entry: &Arc<Place>,
+    entry: &str,
 ) -> Result<(ModuleInfo, ShaderFeatures), PipelineError> {
     let immediate = module
         .global_variables
@@ -185,6 +212,7 @@ fn validate(
         return Ok((info, needed));
     }
     let all = ShaderFeatures::all();
+    let entry = &text.function(entry);
     if let Err(error) = check(module, all) {
         let first = validation_error(text, Some(module), entry, &error);
         return Err(mistakes::of_module(text, module, first, entry));

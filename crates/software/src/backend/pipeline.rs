@@ -1,8 +1,9 @@
 //! Compute pipelines: an entry point checked against a layout, or a layout derived from it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::process_overrides;
 use naga::valid::ImmediateSlots;
 use wgpu::custom::{ComputePipelineInterface, DispatchBindGroupLayout};
@@ -193,7 +194,7 @@ fn build(
     let label = desc.label.map(str::to_owned);
     let wanted = desc.entry_point.map(str::to_owned);
     let zeroed = desc.compilation_options.zero_initialize_workgroup_memory;
-    let constants: HashMap<String, f64> = desc
+    let constants: PipelineConstants = desc
         .compilation_options
         .constants
         .iter()
@@ -216,7 +217,7 @@ struct Request {
     label: Option<String>,
     wanted: Option<String>,
     given: Option<Arc<PipelineLayoutData>>,
-    constants: HashMap<String, f64>,
+    constants: PipelineConstants,
     zeroed: bool,
 }
 
@@ -233,7 +234,18 @@ fn compile(
         zeroed,
     } = request;
     let entry = entry_name(shader, wanted.as_deref())?;
-    let interface = resolved_interface(shader, &entry, &constants)?;
+    let (module, info) = process_overrides(
+        &shader.module,
+        &shader.info,
+        Some((naga::ShaderStage::Compute, &entry)),
+        &constants,
+    )
+    .map_err(|error| PipelineError::Constants(Box::new(error)))?;
+    let interface =
+        reflect::interface(&module, &info, &entry).ok_or_else(|| PipelineError::NoEntryPoint {
+            wanted: entry.clone(),
+            have: Vec::new(),
+        })?;
     check_workgroup(&state.limits, &interface)?;
     let layout = match given {
         Some(layout) => {
@@ -245,11 +257,10 @@ fn compile(
         None => derive(state, &interface)?,
     };
     let program = Program::compile(
-        &shader.module,
-        &shader.info,
+        &module,
+        &info,
         &shader.text.source,
         &entry,
-        &constants,
         &state.profile,
         zeroed,
     )?;
@@ -272,7 +283,7 @@ fn compile(
 }
 
 /// Constants by name, for people.
-fn listed(constants: &HashMap<String, f64>) -> String {
+fn listed(constants: &PipelineConstants) -> String {
     let mut all: Vec<String> = constants
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -300,25 +311,6 @@ fn entry_name(shader: &ModuleData, wanted: Option<&str>) -> Result<String, Pipel
             have: have().collect(),
         })
     }
-}
-
-/// The entry point's needs once overrides have their values.
-fn resolved_interface(
-    shader: &ModuleData,
-    entry: &str,
-    constants: &HashMap<String, f64>,
-) -> Result<Interface, PipelineError> {
-    let (module, info) = process_overrides(
-        &shader.module,
-        &shader.info,
-        Some((naga::ShaderStage::Compute, entry)),
-        &constants.clone().into_iter().collect(),
-    )
-    .map_err(|error| PipelineError::Constants(Box::new(error)))?;
-    reflect::interface(&module, &info, entry).ok_or_else(|| PipelineError::NoEntryPoint {
-        wanted: entry.to_owned(),
-        have: Vec::new(),
-    })
 }
 
 fn check_workgroup(limits: &wgpu::Limits, interface: &Interface) -> Result<(), PipelineError> {

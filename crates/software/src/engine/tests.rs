@@ -9,8 +9,6 @@ mod memory;
 mod parallel;
 mod refusals;
 
-use std::collections::HashMap;
-
 use super::{Bound, CompileError, Program, RunLimits, Stop, Storage, Trap};
 use crate::profile::Profile;
 
@@ -35,12 +33,17 @@ pub(super) fn compile_for(
     let info = validator
         .validate(&module)
         .unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)));
-    let constants: HashMap<String, f64> = constants
-        .iter()
-        .map(|(k, v)| ((*k).to_owned(), *v))
-        .collect();
+    let constants = constants.iter().map(|(k, v)| ((*k).to_owned(), *v));
     let entry = module.entry_points[0].name.clone();
-    Program::compile(&module, &info, source, &entry, &constants, profile, true)
+    let stage = Some((naga::ShaderStage::Compute, &*entry));
+    let (module, info) = naga::back::pipeline_constants::process_overrides(
+        &module,
+        &info,
+        stage,
+        &constants.collect(),
+    )
+    .unwrap();
+    Program::compile(&module, &info, source, &entry, profile, true)
 }
 
 pub(super) fn compile(source: &str) -> Program {

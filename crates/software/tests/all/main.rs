@@ -15,3 +15,6 @@ mod debug_print;
 mod differential;
 mod features;
 mod sanitizer;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -95,3 +95,6 @@ mod tune;
 mod views;
 #[cfg(debug_assertions)]
 mod watched;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -42,10 +42,3 @@ fn exploding_calls_are_refused() {
     let small = source.replace("f29(0u)", "f3(0u)");
     assert!(compile_for(&small, &Profile::nvidia(), &[]).is_ok());
 }
-
-#[test]
-fn an_unknown_override_is_refused() {
-    let source = "override N: u32 = 1u; @compute @workgroup_size(N) fn main() {}";
-    assert!(compile_for(source, &Profile::nvidia(), &[("M", 1.0)]).is_err());
-    assert!(compile_for(source, &Profile::nvidia(), &[("N", 4.0)]).is_ok());
-}
