@@ -166,7 +166,7 @@ impl<'a> Assembled<'a> {
 
     /// The place of a line of the assembled text.
     pub(crate) fn place_of_line(&self, line: u32) -> Arc<Place> {
-        let located = self.source.locate(line).and_then(|(file, line)| {
+        let located = self.locate(line).and_then(|(file, line)| {
             let mut parts = self.source.parts().iter();
             let part = parts.find(|part| part.file == file)?;
             Some(Place::of_line(file, &part.text, line))
