@@ -23,8 +23,8 @@ pub(super) enum Bound {
         /// Rows have sums of very different sizes.
         uneven: bool,
     },
-    /// `8 ε · (4 · dim · scale + 8)`, 3 ε for each time that the number of splits doubles, and 2^-10 for f16, as attention
-    /// promises.
+    /// `8 ε · (4 · dim · scale + 8)`, 3 ε for each time that the number of splits doubles, and 2^-10 for f16 and bf16, as
+    /// attention promises.
     Attention { dim: usize, scale: f64 },
 }
 
@@ -118,10 +118,9 @@ impl Bound {
             Self::Attention { dim, scale } => {
                 let scores = 4.0 * dim as f64 * scale.abs();
                 // Matrix units multiply weights in f16.
-                let weights = if dtype == DType::F16 {
-                    2_f64.powi(-10)
-                } else {
-                    0.0
+                let weights = match dtype {
+                    DType::F16 | DType::BF16 => 2_f64.powi(-10),
+                    _ => 0.0,
                 };
                 Some(2.0 * (EPS * (8.0 * (scores + 8.0) + 3.0 * 16.0) + weights))
             }

@@ -39,6 +39,7 @@ pub struct TuneOptions {
     pub(super) time_limit: Duration,
     pub(super) rounds: u32,
     pub(super) batch: Duration,
+    pub(super) warm_up: Duration,
     pub(super) least_gain: f64,
     pub(super) again: bool,
     pub(super) max_bytes: u64,
@@ -51,6 +52,7 @@ impl Default for TuneOptions {
             time_limit: Duration::from_secs(60),
             rounds: 5,
             batch: Duration::from_millis(2),
+            warm_up: Duration::from_millis(300),
             least_gain: 0.03,
             again: false,
             max_bytes: 2 << 30,
@@ -77,6 +79,13 @@ impl TuneOptions {
     #[must_use]
     pub fn batch(self, batch: Duration) -> Self {
         Self { batch, ..self }
+    }
+
+    /// How long a GPU computes a problem before any way is measured, so that its clock is that of a busy GPU; 300 ms at first.
+    /// Software adapters skip it.
+    #[must_use]
+    pub fn warm_up(self, warm_up: Duration) -> Self {
+        Self { warm_up, ..self }
     }
 
     /// By which share of the default's time another way must be faster to be taken; 0.03 at first, so that noise changes

@@ -243,6 +243,7 @@ impl Executor {
         let patience = Patience {
             rounds: options.rounds,
             batch: options.batch,
+            warm_up: options.warm_up,
         };
         let record = |at: usize| able.get(at).map_or(Ok(()), |exec| trial.run(exec));
         let go_on = || clock.elapsed() < options.time_limit;

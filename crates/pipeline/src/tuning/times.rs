@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ziggurat_device::{Device, DeviceError, once};
+use ziggurat_device::{AdapterKind, Device, DeviceError, once};
 
 /// How long [`interleaved`] measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,9 @@ pub struct Patience {
     pub rounds: u32,
     /// How long a batch of the same run takes, about.
     pub batch: Duration,
+    /// How long a GPU computes run 0 before anything counts. Those that were idle have a low clock, at which memory is faster
+    /// beside arithmetic than when they are busy.
+    pub warm_up: Duration,
 }
 
 impl Default for Patience {
@@ -21,12 +24,15 @@ impl Default for Patience {
         Self {
             rounds: 5,
             batch: Duration::from_millis(2),
+            warm_up: Duration::from_millis(300),
         }
     }
 }
 
 /// Calls of a batch, at most.
 const MOST_CALLS: u32 = 512;
+/// How long a batch is that only keeps a device busy.
+const WARMING: Duration = Duration::from_millis(5);
 /// What takes so many times as long as the fastest run is not measured again.
 const HOPELESS: f64 = 4.0;
 
@@ -66,6 +72,9 @@ async fn measured<E: From<DeviceError>>(
     mut record: impl FnMut(usize) -> Result<(), E>,
     mut go_on: impl FnMut() -> bool,
 ) -> Result<Option<Vec<RunTime>>, E> {
+    if !warm_up(device, patience.warm_up, &mut record, &mut go_on).await? {
+        return Ok(None);
+    }
     let mut calls = vec![1_u32; count];
     let mut least = vec![f64::INFINITY; count];
     // Single calls say how many make a batch; twice, because one of them may meet a busy machine.
@@ -107,6 +116,36 @@ async fn measured<E: From<DeviceError>>(
         }
     }
     Ok(Some(times))
+}
+
+/// Computes run 0 for so long on a GPU, which other kinds of adapters are not; says whether there was time, and a clock.
+async fn warm_up<E: From<DeviceError>>(
+    device: &Device,
+    wanted: Duration,
+    record: &mut impl FnMut(usize) -> Result<(), E>,
+    go_on: &mut impl FnMut() -> bool,
+) -> Result<bool, E> {
+    let kind = device.adapter().kind;
+    if matches!(kind, AdapterKind::Software | AdapterKind::Other) {
+        return Ok(true);
+    }
+    let (mut calls, mut warm) = ([1], Duration::ZERO);
+    // Batches take a millisecond or more, except where a device claims that they take no time.
+    for _ in 0..wanted.as_millis() {
+        if !go_on() {
+            return Ok(false);
+        }
+        let Some(times) = round(device, (&calls, 0), record).await? else {
+            return Ok(false);
+        };
+        let each = times.first().copied().unwrap_or_default();
+        warm += Duration::from_nanos((each * f64::from(calls[0])) as u64);
+        if warm >= wanted {
+            break;
+        }
+        calls = [calls_for(WARMING, each)];
+    }
+    Ok(true)
 }
 
 /// Calls that take so long.
