@@ -4,7 +4,7 @@
 // Bindings: params, those of the query and operand (octs), result or state, mask, length and factors parts.
 // Grid: batches * kv_heads * row_tiles * splits workgroups of 256 invocations, folded; a workgroup makes 4 rows.
 // Requires: query_oct (query part), key_oct, value_oct (operand part), key_factor, value_factor, factored (factors part), seen_score, keys_of,
-//           shift_of (length part), finish (state part), weights_of. Integers times a query have to stay within f32.
+//           shift_of (length part), finish (state part), weights_of, sums.wgsl. Integers times a query have to stay within f32.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 
 override WG: u32 = 256u;
@@ -36,34 +36,12 @@ var<workgroup> tile_scores: array<vec4<f32>, KEYS>;
 // The greatest of eight scores.
 var<workgroup> partial_tops: array<vec4<f32>, EIGHTHS>;
 
-// Sums of the rows for eight columns.
-struct Sums {
-    lo: Rows,
-    hi: Rows,
-}
-
 // What an invocation has read: two pieces of two keys; values.
 struct Keys {
     a: Packed,
     b: Packed,
     c: Packed,
     d: Packed,
-}
-
-fn key_piece(base: u32, key: u32, end: u32, d: u32) -> Packed {
-    var piece = Packed();
-    if key < end && d < params.head_dim {
-        piece = key_oct(base + key * params.k_strides.z + d);
-    }
-    return piece;
-}
-
-fn value_piece(base: u32, key: u32, end: u32, column: u32) -> Packed {
-    var piece = Packed();
-    if key < end && column < params.value_dim {
-        piece = value_oct(base + key * params.v_strides.z + column);
-    }
-    return piece;
 }
 
 fn keys_at(base: u32, key: u32, end: u32, piece: u32) -> Keys {
@@ -110,21 +88,6 @@ fn add_keys(scores: ptr<function, array<vec4<f32>, 2>>, x: Packed, y: Packed, pi
     (*scores)[1] = dot_four((*scores)[1], far.hi, hi);
 }
 
-fn any_zero(x: vec4<f32>) -> bool {
-    return any(bitcast<vec4<u32>>(x) == vec4<u32>(0u));
-}
-
-fn add_value(sums: ptr<function, Sums>, x: vec4<f32>, packed: Packed) {
-    let v = oct_of(packed);
-    if any_zero(x) {
-        (*sums).lo = plus_odd((*sums).lo, x, v.lo);
-        (*sums).hi = plus_odd((*sums).hi, x, v.hi);
-    } else {
-        (*sums).lo = plus((*sums).lo, x, v.lo);
-        (*sums).hi = plus((*sums).hi, x, v.hi);
-    }
-}
-
 // One element of each row.
 fn put_queries(e: u32, piece: u32, r: Rows) {
     let at = e * PIECES + piece;
@@ -132,14 +95,6 @@ fn put_queries(e: u32, piece: u32, r: Rows) {
     tile_queries[at + PIECES] = vec4<f32>(r.a.y, r.b.y, r.c.y, r.d.y);
     tile_queries[at + 2u * PIECES] = vec4<f32>(r.a.z, r.b.z, r.c.z, r.d.z);
     tile_queries[at + 3u * PIECES] = vec4<f32>(r.a.w, r.b.w, r.c.w, r.d.w);
-}
-
-fn element(v: vec4<f32>, i: u32) -> f32 {
-    return select(select(v.w, v.z, i == 2u), select(v.y, v.x, i == 0u), i < 2u);
-}
-
-fn row_of(rows: Rows, i: u32) -> vec4<f32> {
-    return select(select(rows.d, rows.c, i == 2u), select(rows.b, rows.a, i == 0u), i < 2u);
 }
 
 @compute @workgroup_size(WG)
@@ -241,11 +196,7 @@ fn main(
             total = total * faded + weights;
             tile_scores[lid] = factored(weights, vec4<f32>(value_scale));
         }
-        if any_zero(faded) {
-            sums = Sums(times_odd(sums.lo, faded), times_odd(sums.hi, faded));
-        } else {
-            sums = Sums(times(sums.lo, faded), times(sums.hi, faded));
-        }
+        fade(&sums, faded);
         workgroupBarrier();
         add_value(&sums, tile_scores[value_mine], values.a);
         add_value(&sums, tile_scores[value_mine + VALUES_APART], values.b);

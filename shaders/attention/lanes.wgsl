@@ -5,7 +5,7 @@
 // Grid: batches * kv_heads * row_tiles * splits workgroups of 256 invocations, folded; a workgroup makes one row.
 // Requires: subgroups of at least LANES invocations, in the order of local invocations; query_oct (query part), key_oct,
 //           value_oct (operand part), key_factor, value_factor, factored (factors part), seen_score, keys_of, shift_of (length part), finish
-//           (state part), weights_of. Integers times a query have to stay within f32.
+//           (state part), weights_of, oct_pieces.wgsl, four_keys.wgsl. Integers times a query have to stay within f32.
 // Accuracy: 8 ε · (4 · dim · scale + 8) for values up to 2, then one rounding to the dtype.
 
 override WG: u32 = 256u;
@@ -20,48 +20,6 @@ override KEYS: u32 = GROUPS * 4u;
 var<workgroup> partial_sums: array<vec4<f32>, 512>;
 var<workgroup> partial_tops: array<f32, 64>;
 var<workgroup> partial_totals: array<f32, 64>;
-
-// Four keys or values.
-struct Pieces {
-    a: Packed,
-    b: Packed,
-    c: Packed,
-    d: Packed,
-}
-
-fn key_piece(base: u32, key: u32, end: u32, d: u32) -> Packed {
-    var piece = Packed();
-    if key < end && d < params.head_dim {
-        piece = key_oct(base + key * params.k_strides.z + d);
-    }
-    return piece;
-}
-
-fn value_piece(base: u32, key: u32, end: u32, column: u32) -> Packed {
-    var piece = Packed();
-    if key < end && column < params.value_dim {
-        piece = value_oct(base + key * params.v_strides.z + column);
-    }
-    return piece;
-}
-
-fn keys_at(base: u32, key: u32, end: u32, d: u32) -> Pieces {
-    return Pieces(
-        key_piece(base, key, end, d),
-        key_piece(base, key + GROUPS, end, d),
-        key_piece(base, key + 2u * GROUPS, end, d),
-        key_piece(base, key + 3u * GROUPS, end, d),
-    );
-}
-
-fn values_at(base: u32, key: u32, end: u32, column: u32) -> Pieces {
-    return Pieces(
-        value_piece(base, key, end, column),
-        value_piece(base, key + GROUPS, end, column),
-        value_piece(base, key + 2u * GROUPS, end, column),
-        value_piece(base, key + 3u * GROUPS, end, column),
-    );
-}
 
 // Factors of four keys, and of their values.
 fn key_factors_at(key: u32, end: u32) -> vec4<f32> {
@@ -93,10 +51,6 @@ fn query_at(at: Query, d: u32) -> Oct {
 fn product(q: Oct, k: Oct) -> f32 {
     let p = q.lo * k.lo + q.hi * k.hi;
     return (p.x + p.y) + (p.z + p.w);
-}
-
-fn any_zero(x: vec4<f32>) -> bool {
-    return any(bitcast<vec4<u32>>(x) == vec4<u32>(0u));
 }
 
 // Adds the values of four keys, but not those of weight 0: they may be NaN or infinite.

@@ -27,6 +27,7 @@ mod matrix;
 mod params;
 mod parts;
 mod plan;
+mod rules;
 
 pub(crate) use choice::variants;
 pub(crate) use parts::run_parts;

@@ -3,8 +3,10 @@
 use ziggurat_core::DType;
 
 use super::OP;
-use super::form::{Form, Problem, ways};
+use super::form::{Form, Problem};
+use super::lanes::Lanes;
 use super::params::AttentionParams;
+use super::rules::ways;
 use crate::limits::ability::Ability;
 use crate::ops::elementwise::row::NAN_EACH;
 use crate::source::candidate::Candidate;
@@ -174,7 +176,8 @@ pub(super) fn kernel(
         Form::Tile(_) => "tile/strided",
         Form::Matrix(_) => "matrix",
         Form::Few(_) => "few",
-        Form::Lanes(_) => "lanes",
+        Form::Lanes(Lanes { rows: 1, .. }) => "lanes",
+        Form::Lanes(_) => "lanes/rows",
     };
     let dtype = kinds.dtype;
     let mut choice = KernelChoice::new(OP).name(dtype.name());
@@ -237,6 +240,17 @@ pub(super) fn kernel(
         "attention/no_factors.wgsl"
     });
     choice = choice.parts(kinds.parts(form, vec4, heads));
+    choice = match form {
+        Form::Few(_) => choice.parts(&["attention/oct_pieces.wgsl", "attention/sums.wgsl"]),
+        Form::Lanes(lanes) => {
+            let both = choice.parts(&["attention/oct_pieces.wgsl", "attention/four_keys.wgsl"]);
+            match lanes.rows {
+                1 => both,
+                _ => both.part("attention/sums.wgsl"),
+            }
+        }
+        _ => choice,
+    };
     choice = result(choice, dtype, leaves);
     if let Form::Matrix(_) = form {
         choice = choice.parts(&["attention/careful.wgsl", "attention/blocks.wgsl"]);
@@ -272,7 +286,8 @@ pub(super) fn kernel(
         ],
     };
     let body = match form {
-        Form::Lanes(_) => "attention/lanes.wgsl",
+        Form::Lanes(Lanes { rows: 1, .. }) => "attention/lanes.wgsl",
+        Form::Lanes(_) => "attention/lanes_rows.wgsl",
         Form::Matrix(matrix) if matrix.pieces == 2 => "attention/pieces.wgsl",
         Form::Matrix(_) => "attention/matrix.wgsl",
         Form::Tile(_) => "attention/tile.wgsl",
@@ -399,6 +414,7 @@ fn forms(kinds: Kinds) -> Vec<(Form, bool)> {
         vec4,
         octs,
         pieces: kinds.pieces(),
+        scaled: kinds.dtype != DType::F16,
     };
     let problems = [
         problem(1, true, true),

@@ -1,18 +1,10 @@
-//! Which kernel computes attention, as a pure function of the problem: tiles of rows and keys, or, for few rows, invocations
-//! that read keys on their own.
+//! The kernels of attention: tiles of rows and keys, or, for few rows, invocations that read keys on their own; and how workgroups share
+//! the keys of a row.
 
 use super::lanes::Lanes;
 use super::matrix::Matrix;
 use crate::limits::ability::Ability;
-use crate::ops::ways::Ways;
 use crate::tune::{Class, Named, WayName, bucket};
-
-/// Rows per key head up to which keys are read by [`Few`].
-const FEW_ROWS: u64 = 16;
-/// Keys up to which [`Few`] computes more rows, where tiles of them are few.
-const FEW_KEYS: u64 = 128;
-/// The most elements of a head that [`Few`] keeps in registers.
-const FEW_DIM: u64 = 256;
 
 /// What the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +22,8 @@ pub(super) struct Problem {
     pub(super) octs: bool,
     /// f16 that an element is for matrix units, 0 where they do not compute with them.
     pub(super) pieces: u32,
+    /// Two more dispatches have to say which heads f16 holds, and compute the others.
+    pub(super) scaled: bool,
 }
 
 /// A kernel.
@@ -65,10 +59,10 @@ pub(super) struct Few {
 
 impl Tile {
     /// Rows and keys.
-    const SHAPES: [[u32; 2]; 3] = [[64, 32], [32, 64], [32, 32]];
+    pub(super) const SHAPES: [[u32; 2]; 3] = [[64, 32], [32, 64], [32, 32]];
 
     /// The tile for so many columns.
-    fn new([rows, keys]: [u32; 2], value_dim: u64) -> Self {
+    pub(super) fn new([rows, keys]: [u32; 2], value_dim: u64) -> Self {
         let fits = |steps: &u32| u64::from(keys * steps) >= value_dim;
         let steps = [1, 2].into_iter().find(fits).unwrap_or(4);
         // As many values as scores of queries and keys leave room for.
@@ -114,7 +108,7 @@ impl Few {
     pub(super) const INVOCATIONS: u32 = 256;
     pub(super) const ROWS: u32 = 4;
 
-    fn new(p: &Problem) -> Self {
+    pub(super) fn new(p: &Problem) -> Self {
         // Each invocation reads two keys of a tile, and two or four values.
         let wide = p.head_dim.max(p.value_dim) > 128;
         let key_lanes = if wide { 16 } else { 8 };
@@ -150,7 +144,7 @@ impl Named for Form {
         match self {
             Self::Tile(tile) => WayName::new("tile", [tile.rows, tile.keys, 0]),
             Self::Few(_) => WayName::new("few", [0; 3]),
-            Self::Lanes(_) => WayName::new("lanes", [0; 3]),
+            Self::Lanes(lanes) => WayName::new("lanes", [lanes.rows, 0, 0]),
             Self::Matrix(matrix) => {
                 WayName::new("matrix", [matrix.rows(), Matrix::KEYS, matrix.invocations])
             }
@@ -175,7 +169,7 @@ impl Form {
         match self {
             Self::Tile(tile) => tile.rows,
             Self::Few(_) => Few::ROWS,
-            Self::Lanes(_) => 1,
+            Self::Lanes(lanes) => lanes.rows,
             Self::Matrix(matrix) => matrix.rows(),
         }
     }
@@ -214,7 +208,7 @@ impl Form {
                 let queries = 8 * few.key_lanes * few.key_octs;
                 16 * (few.len() + queries + few.keys + few.keys / 8)
             }
-            Self::Lanes(_) => Lanes::WORKGROUP_BYTES,
+            Self::Lanes(lanes) => lanes.workgroup_bytes(),
             Self::Matrix(matrix) => matrix.workgroup_bytes(),
         }
     }
@@ -230,7 +224,7 @@ impl Form {
         fits.unwrap_or(Self::Tile(Tile::new([32, Matrix::KEYS], p.value_dim)))
     }
 
-    fn fits(self, ability: &Ability) -> bool {
+    pub(super) fn fits(self, ability: &Ability) -> bool {
         let able = match self {
             Self::Tile(_) | Self::Few(_) => true,
             Self::Lanes(lanes) => lanes.fits(ability),
@@ -249,64 +243,29 @@ impl Form {
         }
     }
 
-    /// Keys that a workgroup is worth having for. Of few keys a tile each takes the least time, for most of a device is idle; of 4,096
-    /// for 8 key heads, half as many states to merge take three quarters.
+    /// Keys that a workgroup is worth having for: of few keys a tile each takes the least time, for most of a device is idle, but not of
+    /// so few that merging takes as long. On an H200, 8 key heads of 4 rows of f16: 128 keys 8 µs by one workgroup for a head, 10 by
+    /// two; 512 keys 11 by 64 each, 12 by 128 each.
     const fn least_keys(self, p: &Problem) -> u64 {
         match self {
-            Self::Tile(_) | Self::Matrix(_) => 256,
-            Self::Few(_) if p.keys <= 1024 => 64,
-            Self::Few(_) | Self::Lanes(_) => 128,
+            Self::Lanes(Lanes { rows: 1, .. }) => 128,
+            Self::Tile(_) | Self::Matrix(_) if p.rows > 64 => 128,
+            Self::Few(_) if p.keys > 1024 => 128,
+            _ if p.keys > 128 => 64,
+            _ => 128,
         }
     }
-}
 
-/// Whether two f16 for each element pay, of which two more dispatches have to say whether they hold a head: of 12 heads of 197
-/// queries and keys they take 0.85 of the time of tiles, of 32 of 128 as long, of 128 of 64 twice as long.
-fn pieces_pay(p: &Problem) -> bool {
-    let scores = p.rows.saturating_mul(p.keys);
-    let work = scores.saturating_mul(p.heads.saturating_mul(p.head_dim + p.value_dim));
-    p.rows >= 64 && scores >= 1 << 15 && work >= 1 << 25
-}
-
-/// The kernels that can compute a problem on a device.
-pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
-    // Tiles of 64 rows that leave half of an H200 idle (of 32 heads of 512 queries of 128, or 16 of 1,024 of 64) take 1.1 to 1.5
-    // times as long as those of 32, found by tuning.
-    let tiles_of = |rows: u64| p.heads.saturating_mul(p.rows.div_ceil(rows));
-    let idle = tiles_of(64).saturating_mul(2) < ability.busy_groups;
-    let short = p.rows <= u64::from(Tile::SHAPES[1][0]) || p.value_dim > 128;
-    let mut shapes = Tile::SHAPES;
-    if idle && !short && p.value_dim > 64 {
-        shapes.swap(0, 2);
-    } else if idle || short {
-        shapes.swap(0, 1);
+    /// Workgroups of those that keep a device busy for each that is enough: one for a multiprocessor of an H200 where each has keys under way
+    /// for four rows, else two, and four of the smallest. With twice as many of the first 8 key heads of 4 rows and 32,768 keys take
+    /// 60 µs in place of 56 there, of the others 32 heads of 16 rows and 4,096 keys 51 in place of 46.
+    const fn enough(self) -> u64 {
+        match self {
+            Self::Lanes(Lanes { rows: 4.., .. }) => 8,
+            _ if self.invocations() <= 64 => 2,
+            _ => 4,
+        }
     }
-    let few = p.octs && p.head_dim.max(p.value_dim) <= FEW_DIM;
-    let few = few.then(|| Form::Few(Few::new(p)));
-    let tiles = shapes.map(|shape| Form::Tile(Tile::new(shape, p.value_dim)));
-    let [.., least] = tiles;
-    let tiles = tiles.map(Some);
-    let lanes = Lanes::new(p).map(Form::Lanes);
-    let [many_rows, some_rows] = Matrix::all(p).map(|matrix| matrix.map(Form::Matrix));
-    let (many_rows, slow) = if p.pieces < 2 || pieces_pay(p) {
-        (many_rows, None)
-    } else {
-        (None, many_rows)
-    };
-    // 12 heads of 77 queries and keys: 0.5 to 0.6 of the time of tiles.
-    let small = p.keys <= FEW_KEYS && tiles_of(32).saturating_mul(16) < ability.busy_groups;
-    let order = if small && p.rows > FEW_ROWS {
-        [&[many_rows, few][..], &tiles, &[slow, some_rows, lanes]]
-    } else if p.rows <= FEW_ROWS {
-        [&[lanes, few, some_rows][..], &tiles, &[many_rows, slow]]
-    } else {
-        [&[many_rows][..], &tiles, &[slow, some_rows, lanes, few]]
-    };
-    let fits = |form: &Form| form.fits(ability);
-    let mut all = order.into_iter().flatten().copied().flatten().filter(fits);
-    // The least tile has 64 invocations, which every device has.
-    let default = all.next().unwrap_or(least);
-    Ways::new(default, all)
 }
 
 /// How the keys of a row are shared by workgroups.
@@ -331,12 +290,7 @@ pub(super) fn splits(form: Form, p: &Problem, ability: &Ability, state_bytes: u6
         .min(p.rows)
         .saturating_mul(p.heads)
         .saturating_mul(row_bytes(p.value_dim));
-    // A workgroup has work for several: half as many are enough, or an eighth where it has a processor to itself.
-    let enough = match form {
-        Form::Matrix(matrix) if matrix.pieces == 2 => 8,
-        _ => 2,
-    };
-    let wanted = (ability.busy_groups / enough / groups.max(1))
+    let wanted = (ability.busy_groups / form.enough() / groups.max(1))
         .min(state_bytes / state.max(1))
         .max(1);
     let (mut low, mut high) = (1, tiles);
@@ -365,6 +319,7 @@ pub(super) const fn row_bytes(value_dim: u64) -> u64 {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::rules::ways;
     use super::*;
 
     /// Eight heads of 16 bits.
@@ -378,6 +333,7 @@ pub(super) mod tests {
             vec4: true,
             octs: dim.is_multiple_of(8),
             pieces: 1,
+            scaled: false,
         }
     }
 
@@ -390,7 +346,7 @@ pub(super) mod tests {
         let many = form(&problem(4000, 1000, 128));
         assert_eq!((many.rows(), many.keys()), (64, 32));
         // Smaller tiles where those would leave the device idle.
-        let [wide, narrow] = [128, 64].map(|dim| form(&problem(1000, 1000, dim)));
+        let [wide, narrow] = [128, 64].map(|dim| form(&problem(500, 500, dim)));
         assert_eq!((wide.rows(), wide.keys()), (32, 32));
         assert_eq!((narrow.rows(), narrow.keys()), (32, 64));
         assert!(matches!(form(&problem(77, 77, 64)), Form::Few(_)));
@@ -450,11 +406,12 @@ pub(super) mod tests {
         };
         let all = 1 << 30;
         assert_eq!(split(&problem(4, 60, 64), all).count, 1);
-        // A tile of 64 keys each.
-        assert_eq!(split(&problem(4, 100, 64), all).count, 2);
+        // Of few keys a workgroup has all, of more a tile of 64.
+        assert_eq!(split(&problem(4, 100, 64), all).count, 1);
+        assert_eq!(split(&problem(4, 200, 64), all).count, 4);
         assert_eq!(split(&problem(1 << 16, 1 << 12, 64), all).count, 1);
         let few = split(&problem(4, 1 << 15, 64), all);
-        assert_eq!((few.count, few.span), (32, 1 << 10));
+        assert_eq!((few.count, few.span), (16, 1 << 11));
         // No room for states, but loops end.
         assert_eq!(split(&problem(4, 1 << 15, 64), 0).count, 1);
         let long = split(&problem(4, 1 << 22, 64), 0);

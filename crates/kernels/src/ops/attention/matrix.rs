@@ -109,8 +109,9 @@ impl Matrix {
 
 #[cfg(test)]
 mod tests {
+    use super::super::form::Form;
     use super::super::form::tests::problem;
-    use super::super::form::{Form, ways};
+    use super::super::rules::ways;
     use super::*;
 
     #[test]

@@ -10,9 +10,10 @@ use ziggurat_pipeline::Grid;
 use super::choice::{
     Heads, Hiding, Kinds, Leaves, MERGE_WG, RANGES, RANGES_WG, kernel, merge, ranges,
 };
-use super::form::{Form, Problem, Splits, row_bytes, splits, ways};
+use super::form::{Form, Problem, Splits, row_bytes, splits};
 use super::params::AttentionParams;
 use super::parts::cut;
+use super::rules::ways;
 use super::{
     AttentionOperands, AttentionOptions, Extents, FURTHEST, OP, check, operands, seen_mask,
 };
@@ -111,6 +112,7 @@ fn steps(
         vec4,
         octs,
         pieces: kinds.pieces(),
+        scaled: kinds.dtype != DType::F16,
     };
     let ability = p.exec.ability();
     let class = || {

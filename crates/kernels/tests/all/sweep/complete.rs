@@ -97,6 +97,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 /// adapter has, and what sorts rows that no block holds: the tests of attention and of sorts run them, on the software device too.
 const BY_WORKGROUP: &[&str] = &[
     "attention/lanes.wgsl",
+    "attention/lanes_rows.wgsl",
     "norm/long.wgsl",
     "softmax/long.wgsl",
     "sort/block_digits.wgsl",
