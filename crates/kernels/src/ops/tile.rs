@@ -41,7 +41,7 @@ impl Tile {
     pub(crate) const SQUARE_64: Self = Self::vector(64, 64, 16);
     /// For devices with small workgroups, and for many small outputs.
     pub(crate) const SQUARE_32: Self = Self::vector(32, 32, 8);
-    /// Half the rows: every invocation loads more columns than rows. Never a default.
+    /// Half the rows: every invocation loads more columns than rows.
     pub(crate) const HALF_64: Self = Self::vector(32, 64, 16);
     /// For outputs of many tiles.
     pub(crate) const WIDE: Self = Self::of(TileKind::Wide, 128, 128, 16);

@@ -32,7 +32,10 @@ pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Meth
         Method::SubPixel => subpixel::pays(g),
         _ => columns::pays(g),
     };
-    let own = || phases.into_iter().chain(columns);
+    let own = || match columns::first(g, seen.dtype) {
+        true => [columns, phases].into_iter().flatten(),
+        false => [phases, columns].into_iter().flatten(),
+    };
     let default = own().find(|&method| paying(method));
     let default = default.unwrap_or(others.default);
     let all = own().chain(others.all());

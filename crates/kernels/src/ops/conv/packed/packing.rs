@@ -54,11 +54,12 @@ impl Packing {
         let mut all: Vec<Self> = tiles
             .filter_map(|&tile| Self::new(g, x, dtype, (tile, 1), ability))
             .collect();
-        // Of few tiles small ones are better, and where large ones would be emptier.
+        // Of few tiles small ones are better, and where large ones would be emptier by more than a quarter: on an H200 320 filters of
+        // 2 × 320 × 64 × 64 take 104 µs by large ones, 129 by small ones.
         let full = |tile: Tile| tile.count(filters, 1)[0] * u64::from(tile.rows);
         let large = |tile: Tile| {
             tile.fills(filters, positions, groups, ability)
-                && full(tile) == full(Tile::COOPERATIVE_64)
+                && full(tile) * 4 <= full(Tile::COOPERATIVE_64) * 5
         };
         if all.first().is_some_and(|packing| !large(packing.tile)) {
             all.reverse();
@@ -152,37 +153,66 @@ impl Packing {
             && packed.lengths(g, dtype, self).is_some_and(bound)
     }
 
-    /// Whether it takes less time than tiles that gather, whose channels may be `shared`.
-    pub(in crate::ops::conv) fn pays(self, g: &Geometry, dtype: DType, shared: bool) -> bool {
+    /// Whether it takes less time than tiles that gather, or that read a kernel of one element's planes as they lie (`pointwise`), and
+    /// whose channels may be `shared`.
+    pub(in crate::ops::conv) fn pays(
+        self,
+        g: &Geometry,
+        dtype: DType,
+        (pointwise, shared): (bool, bool),
+    ) -> bool {
         const FILTERS: u64 = 24;
-        // Multiplications that take as long as packing; and times as many as without what fills blocks and tiles.
-        let (least, most) = match dtype {
-            DType::F16 => (1 << 25, 5),
-            DType::BF16 => (1 << 27, 4),
-            _ => (1 << 28, 2),
-        };
-        let least = if shared { 2 * least } else { least };
+        // Products of each output from which on tiles that are mostly empty pay, which those that gather are too.
+        const DEEP: u64 = 2048;
         let g = &self.seen(g);
         let Some(packed) = Packed::new(g, self.tile, self.fold) else {
             return false;
         };
-        let [filters, depth, positions, groups] = [
+        let [filters, depth, positions, groups, channels] = [
             g.filters,
             g.depth(),
             g.batch.saturating_mul(g.plane()),
             g.groups,
+            g.channels,
         ]
         .map(|n| n as u64);
+        // Multiplications that take as long as packing; and times as many as without what fills blocks and tiles.
+        let (least, most) = match dtype {
+            DType::F16 if g.taps() > 1 && depth >= 128 => (1 << 21, 5),
+            DType::F16 => (1 << 25, 5),
+            DType::BF16 => (1 << 27, 4),
+            _ => (1 << 28, 2),
+        };
+        let least = match shared {
+            true => 2 * least,
+            // Few channels that nobody can share, of large kernels: 768 filters of 3 × 16 × 16 take 43 µs of bf16 instead of 70 on an H200.
+            false if depth >= 512 => least / 4,
+            false => least,
+        };
         let side = u64::from(self.tile.rows);
-        let filled = filters.next_multiple_of(side).saturating_mul(packed.steps);
+        let few = match dtype {
+            DType::F16 => 16,
+            _ => FILTERS,
+        };
+        let rows = match dtype {
+            DType::F16 if (few..FILTERS).contains(&filters) => side,
+            DType::F16 | DType::BF16 if depth >= DEEP => filters.max(side),
+            _ => filters,
+        };
+        let filled = rows.next_multiple_of(side).saturating_mul(packed.steps);
         let filled = filled.saturating_mul(u64::from(self.tile.depth));
-        let work = filters.saturating_mul(depth);
+        let work = rows.saturating_mul(depth);
         let all = work.saturating_mul(positions).saturating_mul(groups);
-        // f32 of one tap is multiplied long enough only if there are many: on an H200 177 µs become 134 for 1,024 channels of
-        // 32 × 14 × 14 and 256 filters.
-        let few = dtype == DType::F32 && g.taps() == 1 && (g.channels < 1024 || all < 1 << 30);
-        filters >= FILTERS
-            && !few
+        // Planes as they lie have no passes over images before them, which many products of each element make up for: on an H200 of f32
+        // 1,024 channels of 32 × 14 × 14 and 256 filters take 102 µs instead of 140; of bf16 8 images 44 instead of 56, and 64 channels
+        // of 8 × 56 × 56 and 256 filters 55 instead of 36.
+        let long = match dtype {
+            DType::F32 => channels >= 1024 && all >= 1 << 30,
+            DType::BF16 => channels >= 512 || channels >= 64 && all >= 1 << 30,
+            _ => channels >= 32 && filters >= FILTERS,
+        };
+        rows >= few
+            && (long || !pointwise)
             && positions.saturating_mul(4) >= side
             && filled <= work.saturating_mul(most)
             && all >= least

@@ -73,7 +73,12 @@ impl Planes {
         let full = |tile: Tile| tile.count(filters, 1)[0] * u64::from(tile.rows);
         let batch = g.batch as u64;
         let [rows, columns] = Tile::COOPERATIVE_64.count(filters, plane);
-        let few = rows.saturating_mul(columns).saturating_mul(batch) < ability.busy_groups / 2;
+        let count = rows.saturating_mul(columns).saturating_mul(batch);
+        let few = match channels {
+            ..64 => false,
+            64..512 => count < ability.busy_groups / 4,
+            _ => count < ability.busy_groups / 2,
+        };
         let best = if Tile::COOPERATIVE.fills(filters, plane, batch, ability)
             && full(Tile::COOPERATIVE) == full(Tile::COOPERATIVE_64)
         {
@@ -90,9 +95,13 @@ impl Planes {
     /// Whether it takes less time than packing images first, whose positions fill tiles whatever a plane has.
     pub(in crate::ops::conv) fn pays(self, g: &Geometry) -> bool {
         const FILTERS: usize = 24;
+        // Of fewer channels a step is mostly empty.
+        const CHANNELS: usize = 24;
         let (plane, side) = (g.plane() as u64, u64::from(self.tile.cols));
         let covered = plane.next_multiple_of(side);
-        g.filters >= FILTERS && covered.saturating_mul(3) <= plane.saturating_mul(4)
+        g.filters >= FILTERS
+            && g.channels >= CHANNELS
+            && covered.saturating_mul(3) <= plane.saturating_mul(4)
     }
 
     /// The kernel.

@@ -49,7 +49,10 @@ fn many_filters_take_the_tiled_kernel_and_few_the_direct_one() {
     let few = |x, w, groups| method(x, w, groups, 256);
     let small = method([1, 16, 28, 28], [32, 16, 3, 3], 1, 128);
     assert_eq!(small, rows(false, [3; 2]));
-    assert_eq!(few([1, 32, 28, 30], [32, 1, 3, 3], 32), rows(false, [3; 2]));
+    let depthwise = |channels| few([1, channels, 28, 30], [channels, 1, 3, 3], channels);
+    assert_eq!(depthwise(256), rows(false, [3; 2]));
+    // Groups of one filter have an invocation for each output then.
+    assert_eq!(depthwise(32), Method::Direct);
     assert_eq!(few([1, 1, 28, 28], [32, 1, 3, 5], 1), rows(true, [3, 5]));
     assert_eq!(few([1, 16, 3, 3], [32, 16, 3, 3], 1), rows(false, [3; 2]));
     assert_eq!(few([1, 17, 3, 3], [32, 17, 3, 3], 1), Method::Direct);
@@ -194,4 +197,85 @@ fn transposed_rows_of_a_plane_take_the_general_kernel() {
         ways(&g, seen(&layout, &w, DType::F32), &Ability::WEBGPU).default,
         Method::Tiled(Tile::DEFAULT)
     );
+}
+
+/// What a tuner found to be the fastest on an H200, or as fast.
+#[test]
+fn defaults_are_those_that_were_measured() {
+    let [f32, f16, bf16] = [DType::F32, DType::F16, DType::BF16];
+    let half = "pointwise 32×64×16";
+    for (dtype, x, w, step, expected) in [
+        (f32, [8, 32, 112, 112], [16, 32, 1, 1], 1, half),
+        (f16, [8, 32, 112, 112], [16, 32, 1, 1], 1, half),
+        (f16, [8, 16, 112, 112], [96, 16, 1, 1], 1, half),
+        (
+            bf16,
+            [8, 64, 56, 56],
+            [256, 64, 1, 1],
+            1,
+            "pointwise 64×64×16",
+        ),
+        (
+            bf16,
+            [8, 1024, 14, 14],
+            [256, 1024, 1, 1],
+            1,
+            "packed 64×64×64",
+        ),
+        (f16, [8, 256, 56, 56], [64, 256, 1, 1], 1, "planes 64×64×32"),
+        (
+            f32,
+            [8, 256, 56, 56],
+            [512, 256, 1, 1],
+            2,
+            "packed 64×64×16",
+        ),
+        (f32, [1, 256, 56, 56], [512, 256, 1, 1], 2, "tiled 64×64×16"),
+        (f32, [8, 3, 224, 224], [32, 3, 3, 3], 2, "tiled 32×32×8"),
+        (f16, [8, 3, 224, 224], [32, 3, 3, 3], 2, "rows"),
+        (f32, [1, 4, 64, 64], [320, 4, 3, 3], 1, "rows"),
+        (f16, [2, 320, 64, 64], [4, 320, 3, 3], 1, "packed 64×64×64"),
+        (
+            f16,
+            [2, 320, 64, 64],
+            [320, 320, 3, 3],
+            1,
+            "packed 128×128×32",
+        ),
+        (f16, [1, 16, 32, 32], [16, 16, 3, 3], 1, "packed 64×64×32"),
+        (f16, [1, 8, 28, 28], [16, 8, 3, 3], 1, "tiled 64×64×16"),
+        (
+            bf16,
+            [1, 3, 224, 224],
+            [768, 3, 16, 16],
+            16,
+            "packed 64×64×32",
+        ),
+    ] {
+        let pads = if step < 16 { w[2] / 2 } else { 0 };
+        let options = Conv2dOptions {
+            stride: [step; 2],
+            ..Conv2dOptions::default().padding([pads; 2])
+        };
+        let [x, w] = [x, w].map(|dims| Layout::contiguous(Shape::new(dims).unwrap()));
+        let g = options.geometry(x.shape(), w.shape(), None).unwrap();
+        let found = ways(&g, seen(&x, &w, dtype), &Ability::LARGE).default;
+        assert_eq!(found.name().to_string(), expected, "{dtype} {x:?} {w:?}");
+    }
+}
+
+#[test]
+fn layouts_of_images_are_classes_of_their_own() {
+    let options = Conv2dOptions::default().padding([1, 1]);
+    let w = Shape::new([64, 64, 3, 3]).unwrap();
+    let class = |x: &Layout| {
+        let g = options.geometry(x.shape(), &w, None).unwrap();
+        class(&g, x, DType::F32, false).key
+    };
+    let contiguous = |dims: [usize; 4]| Layout::contiguous(Shape::new(dims).unwrap());
+    let first = class(&contiguous([6, 64, 56, 56]));
+    let last = contiguous([6, 56, 56, 64]).permute(&[0, 3, 1, 2]).unwrap();
+    assert_ne!(first, class(&last));
+    // Images count by their power of two, whatever lies between them.
+    assert_eq!(first, class(&contiguous([7, 64, 56, 56])));
 }

@@ -103,6 +103,16 @@ pub(super) fn pays(g: &Geometry) -> bool {
     g.channels >= CHANNELS && products(g) >= PRODUCTS
 }
 
+/// Whether it takes less time than a convolution of all phases, where both pay: its sums go through memory, several for each output
+/// where taps overlap. On an H200 64 channels of 28 × 28 with 4 × 4 taps and stride 2 take 14 µs instead of 34, 8 images as long.
+pub(super) fn first(g: &Geometry, dtype: DType) -> bool {
+    const SUMS: u64 = 1 << 22;
+    let sums = inner(g).map(|inner| shares::sums(&inner, 1));
+    // Phases of one tap are planes, which f16 multiplies as they lie.
+    let planes = dtype == DType::F16 && g.kernel == g.stride;
+    sums.is_some_and(|sums| sums <= SUMS) && !planes
+}
+
 /// Adds the dispatches.
 pub(super) fn steps(p: &mut Planner<'_>, g: &Geometry, seen: Seen<'_>) -> Result<(), KernelError> {
     steps_by(p, g, seen, tiles)
