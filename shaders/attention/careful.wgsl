@@ -6,6 +6,17 @@ fn is_odd(v: vec4<f32>) -> bool {
     return max(max(w.x, w.y), max(w.z, w.w)) >= 0x7f800000u;
 }
 
+// Whether one of the LANES invocations of a row says so. All of them compute it once more then: of a share of its keys one greatest score
+// and one sum of weights are merged for all columns.
+fn said_in_row(odd: bool) -> bool {
+    var said = select(0u, 1u, odd);
+    said |= subgroupShuffleXor(said, 1u);
+    if LANES > 2u {
+        said |= subgroupShuffleXor(said, 2u);
+    }
+    return said != 0u;
+}
+
 fn careful_score(share: Share, factors: Factors, at: Query, q_base: u32, k_base: u32, key: u32) -> f32 {
     var s = 0.0;
     for (var vector = 0u; vector < params.head_dim / 4u; vector++) {

@@ -495,7 +495,7 @@ fn main(
             odd = finish_block(share, pair, own_columns + 12u, own_scores, factors.sums, relative, total) || odd;
         }
     }
-    if live && odd {
+    if said_in_row(live && odd) {
         careful_row(share, factors, at, pair, own_columns, VECTORS, (params.value_dim + 31u) / 32u * VECTORS);
     }
 }

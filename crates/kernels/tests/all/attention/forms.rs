@@ -188,16 +188,22 @@ fn matrix_units_scale_sums_and_leave_out_what_is_hidden() {
     // Keys and values each with memory of their own, and in turns in the same; whole blocks, and a part of one.
     for dim in [64, 128, 72] {
         let exec = common::matrix_executor();
-        growing_scores(&exec, DType::F16, dim);
+        // Keys of one workgroup, and of several, whose sums are merged.
+        for keys in [100, 400] {
+            for dtype in [DType::F16, DType::BF16] {
+                growing_scores(&exec.in_way(0), dtype, [keys, dim]);
+                growing_scores(&exec.in_way(1), dtype, [keys, dim]);
+            }
+        }
         for way in 0..5 {
-            growing_scores(&exec.in_way(way), DType::F32, dim);
+            growing_scores(&exec.in_way(way), DType::F32, [160, dim]);
         }
     }
 }
 
 /// Scores that grow from tile to tile, so that sums are scaled; what is NaN or infinite among keys that are seen and hidden.
-fn growing_scores(exec: &Executor, dtype: DType, dim: usize) {
-    let [rows, keys] = [70, 160];
+fn growing_scores(exec: &Executor, dtype: DType, [keys, dim]: [usize; 2]) {
+    let rows = 70;
     let q: Vec<f64> = (0..rows * dim)
         .map(|i| {
             if i % dim == 0 {
