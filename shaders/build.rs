@@ -5,15 +5,15 @@
 //! people read them, and the sanitizer too.
 
 mod coded;
+mod native;
 mod pack;
 mod shorter;
-mod units;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use units::is_for_matrix_units;
+use native::is_for_native_programs;
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or(io::ErrorKind::NotFound)?);
@@ -32,7 +32,7 @@ fn main() -> io::Result<()> {
             println!("cargo::rerun-if-changed={}", file.display());
             let text = shorter::shorter(&fs::read_to_string(file)?);
             writeln!(table, "    ({path:?}, {text:?}),").map_err(io::Error::other)?;
-            if !is_for_matrix_units(path) {
+            if !is_for_native_programs(path) {
                 for part in [path, &text] {
                     all.extend_from_slice(part.as_bytes());
                     all.push(0);

@@ -8,11 +8,11 @@
 mod coded;
 mod importable;
 #[cfg(test)]
+mod native;
+#[cfg(test)]
 mod pack;
 #[cfg(test)]
 mod shorter;
-#[cfg(test)]
-mod units;
 #[cfg(any(test, target_arch = "wasm32"))]
 mod unpack;
 
@@ -173,16 +173,16 @@ mod tests {
 
     #[test]
     fn what_uses_matrix_units_is_known_by_its_file() {
-        use crate::units::{self, is_for_matrix_units};
+        use crate::native::{self, is_for_native_programs};
         for (path, text) in FILES {
             let uses = ["coop_mat", "coopLoad", "cooperative_matrix"];
             let uses = uses.iter().any(|word| text.contains(word));
-            assert!(!uses || is_for_matrix_units(path), "{path}");
+            assert!(!uses || is_for_native_programs(path), "{path}");
         }
-        assert!(units::FILES.iter().all(|path| find(path).is_some()));
+        assert!(native::FILES.iter().all(|path| find(path).is_some()));
         let in_folder = |folder: &&str| FILES.iter().any(|(path, _)| path.starts_with(*folder));
-        assert!(units::FOLDERS.iter().all(in_folder));
-        assert!(!is_for_matrix_units("matmul/tile.wgsl"));
+        assert!(native::FOLDERS.iter().all(in_folder));
+        assert!(!is_for_native_programs("matmul/tile.wgsl"));
     }
 
     #[test]

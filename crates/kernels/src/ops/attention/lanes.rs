@@ -1,7 +1,7 @@
 //! [`Lanes`]: attention of single rows, and of four at a time, by the invocations of subgroups.
 
 use super::form::Problem;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 
 /// `attention/lanes.wgsl`: a row per workgroup, and 4 keys for each `lanes` invocations at a time; or `attention/lanes_rows.wgsl`, the
 /// same with four rows.
@@ -21,7 +21,9 @@ impl Lanes {
     pub(super) fn new(p: &Problem) -> Option<Self> {
         let lanes = p.head_dim.max(p.value_dim).div_ceil(8);
         let lanes = lanes.next_power_of_two().max(4);
-        (p.octs && lanes <= Self::MOST).then(|| Self {
+        // Programs for the web, which have no matrix units either, leave out the kernel of several rows for its size.
+        let there = MATRIX_UNITS || p.rows == 1;
+        (there && p.octs && lanes <= Self::MOST).then(|| Self {
             lanes: u32::try_from(lanes).unwrap_or(u32::MAX),
             rows: if p.rows == 1 { 1 } else { 4 },
         })

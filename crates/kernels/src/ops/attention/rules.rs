@@ -4,7 +4,7 @@
 use super::form::{Few, Form, Problem, Tile};
 use super::lanes::Lanes;
 use super::matrix::Matrix;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::ops::ways::Ways;
 
 /// Rows per key head up to which tiles are mostly empty.
@@ -50,7 +50,7 @@ impl Problem {
         if passes == 1 {
             return true;
         }
-        if matrix {
+        if MATRIX_UNITS && matrix {
             let most = self.dim().saturating_mul(ability.busy_groups) / 8;
             let most = if self.scaled { 2 * most } else { most };
             return self.rows <= FEW_ROWS && reads <= most;
@@ -108,10 +108,10 @@ pub(super) fn ways(p: &Problem, ability: &Ability) -> Ways<Form> {
     let matrix = Matrix::all(p).map(|matrix| matrix.map(Form::Matrix).filter(fits));
     let [many_rows, some_rows] = matrix;
     let [first, second] = match p.small_tiles_pay(ability) {
-        true if some_rows.is_some() => [some_rows, many_rows],
+        true if MATRIX_UNITS && some_rows.is_some() => [some_rows, many_rows],
         _ => [many_rows, some_rows],
     };
-    let pays = p.pieces_pay();
+    let pays = MATRIX_UNITS && p.pieces_pay();
     let (first, slow) = if pays { (first, None) } else { (None, first) };
     let [some, other] = if p.rows <= FEW_ROWS {
         [lanes, few]

@@ -96,9 +96,11 @@ pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Meth
     let few = |rows: Option<Rows>| rows.map_or(Method::Direct, Method::Rows);
     let tile = default_tile(g, vec4.is_some(), ability);
     let default = match (planes.first(), packed.first(), sharing) {
-        (Some(&planes), ..) if planes.pays(g) => Method::Planes(planes),
+        (Some(&planes), ..) if MATRIX_UNITS && planes.pays(g) => Method::Planes(planes),
         _ if rows.is_some_and(|rows| rows.pays_beside_tiles(g, dtype)) => few(rows),
-        (_, Some(&packing), _) if packing.pays(g, dtype, (vec4.is_some(), sharing.is_some())) => {
+        (_, Some(&packing), _)
+            if MATRIX_UNITS && packing.pays(g, dtype, (vec4.is_some(), sharing.is_some())) =>
+        {
             Method::Packed(packing)
         }
         (.., Some(shared)) => Method::Shared(shared),
@@ -134,26 +136,30 @@ impl Named for Method {
 pub(super) fn class(g: &Geometry, x: &Layout, dtype: DType, bias: bool) -> Class {
     let n = |extent: usize| extent as u64;
     let pointwise = pointwise_vec4(g, x).map_or(0, |vec4| 1 + u64::from(vec4));
-    let sorts = [g.direction as u64, dtype as u64, bias.into(), pointwise];
-    let lies = lies(x);
+    let sorts = [
+        g.direction as u64,
+        dtype as u64,
+        bias.into(),
+        pointwise,
+        lies(x),
+    ];
     let channels = [bucket(n(g.batch)), n(g.groups), n(g.channels), n(g.filters)];
     let axes = [g.input, g.kernel, g.output, g.stride, g.dilation, g.pads];
     let axes: Vec<u64> = axes.into_iter().flatten().map(n).collect();
-    Class::new("conv", [&sorts[..], &lies, &channels, &axes].concat())
+    Class::new("conv", [&sorts[..], &channels, &axes].concat())
 }
 
-/// What kernels ask of the strides of images: which axes are side by side, and which lie in whole vectors.
-fn lies(x: &Layout) -> [u64; 2] {
-    let strides = x.strides().iter().skip(1);
-    let bits = |says: fn(isize) -> bool| {
-        let bits = strides.clone().map(|&stride| u64::from(says(stride)));
-        bits.fold(1, |all, bit| 2 * all + bit)
-    };
-    let whole = x.offset().is_multiple_of(4) && front(x).0 % 4 == 0;
-    [
-        bits(|stride| stride.abs() == 1),
-        bits(|stride| stride % 4 == 0) * 2 + u64::from(whole),
-    ]
+/// What kernels ask of how images lie: of each axis whether its elements are side by side, or at whole vectors.
+fn lies(x: &Layout) -> u64 {
+    let begins = u64::from(x.offset().is_multiple_of(4));
+    x.strides().iter().fold(begins, |all, stride| {
+        let step = match stride {
+            1 | -1 => 1,
+            _ if stride % 4 == 0 => 2,
+            _ => 0,
+        };
+        3 * all + step
+    })
 }
 
 /// Whether a convolution is a plain product of each image's plane, and then whether it may read four positions at a time.

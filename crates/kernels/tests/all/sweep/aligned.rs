@@ -285,14 +285,14 @@ cases! {
     "two queries of many heads", "attention/few.wgsl", FLOATS, 600, |exec, o| {
         attended(exec, o, [600, 2, 20])
     };
-    "two queries with long keys, in two splits", "attention/few.wgsl", FLOATS, 200, |exec, o| {
-        attended(exec, o, [100, 2, 256])
+    "two queries with long keys, in four splits", "attention/few.wgsl", FLOATS, 120, |exec, o| {
+        attended(exec, o, [30, 2, 1024])
     };
-    "two queries with long keys of i8", "attention/few.wgsl", FLOATS, 200, |exec, o| {
-        attended_integers(exec, o, [100, 2, 256])
+    "two queries with long keys of i8", "attention/few.wgsl", FLOATS, 120, |exec, o| {
+        attended_integers(exec, o, [30, 2, 1024])
     };
-    "one query with long keys, merged", "attention/merge.wgsl", FLOATS, 100, |exec, o| {
-        attended(exec, o, [100, 1, 256])
+    "one query with long keys, merged", "attention/merge.wgsl", FLOATS, 30, |exec, o| {
+        attended(exec, o, [30, 1, 2048])
     };
     "many queries with long keys, merged", "attention/merge.wgsl", FLOATS, 640, |exec, o| {
         attended(exec, o, [10, 64, 512])

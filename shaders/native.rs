@@ -1,14 +1,15 @@
-//! Which files are for matrix units alone. `build.rs` asks: WebGPU has no matrix units, so a program for the web has none of these.
+//! Which files a program for the web leaves out, asked by `build.rs`: those for matrix units alone, which WebGPU has not, and one
+//! in whose place another does the same a little slower, for its size.
 
-/// Whether only kernels for matrix units have this file in them.
-pub(crate) fn is_for_matrix_units(path: &str) -> bool {
+/// Whether only kernels that are not in programs for the web have this file in them.
+pub(crate) fn is_for_native_programs(path: &str) -> bool {
     FILES.contains(&path) || FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 28] = [
+pub(crate) const FILES: [&str; 29] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -16,6 +17,7 @@ pub(crate) const FILES: [&str; 28] = [
     "attention/flagged_heads.wgsl",
     "attention/halves.wgsl",
     "attention/halves_byte.wgsl",
+    "attention/lanes_rows.wgsl",
     "attention/matrix.wgsl",
     "attention/pieces.wgsl",
     "attention/range_bf16.wgsl",
