@@ -40,14 +40,6 @@ fn value_factors_at(key: u32, end: u32) -> vec4<f32> {
     );
 }
 
-fn query_at(at: Query, d: u32) -> Oct {
-    var q = Oct();
-    if d < params.head_dim {
-        q = query_oct(params.q_offset + at.batch * params.q_strides.x + at.head * params.q_strides.y + at.query * params.q_strides.z + d);
-    }
-    return Oct(q.lo * params.scale, q.hi * params.scale);
-}
-
 fn product(q: Oct, k: Oct) -> f32 {
     let p = q.lo * k.lo + q.hi * k.hi;
     return (p.x + p.y) + (p.z + p.w);

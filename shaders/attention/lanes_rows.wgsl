@@ -100,15 +100,6 @@ fn weights_for(own: vec4<f32>, key: u32, base: u32) -> vec4<f32> {
     return of_rows(own_of, base + key / OWN);
 }
 
-// The dtype's elements of a row's query, scaled.
-fn query_at(at: Query, d: u32) -> Oct {
-    var q = Oct();
-    if d < params.head_dim {
-        q = query_oct(params.q_offset + at.batch * params.q_strides.x + at.head * params.q_strides.y + at.query * params.q_strides.z + d);
-    }
-    return Oct(q.lo * params.scale, q.hi * params.scale);
-}
-
 fn row_at(share: Share, number: u32) -> Query {
     let row = min(share.row0 + number, share.rows - 1u);
     let query = row % params.queries;
