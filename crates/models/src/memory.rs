@@ -46,9 +46,9 @@ pub(crate) fn of_caches(
     product(&[2, config.layers, slots, config.key_heads, capacity, head])
 }
 
-/// Bytes of what is there between kernels while a piece of a prompt goes through a decoder, in a context of so many tokens: at
-/// most four activations (what came in, its norm, what is added, the sum) and the greater half of a layer; and the scores of the
-/// last token. If weights are quantised, the greatest of a layer is decoded for the moment.
+/// Bytes of what is there between kernels while a piece of a prompt goes through a decoder, in a context of so many tokens: two
+/// activations (what came in, and its norm or what is added to it) and the greater half of a layer; and the scores of the last
+/// token. If weights are quantised, the greatest of a layer is decoded for the moment.
 pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, quantised: bool) -> u64 {
     let (width, dim) = (config.width, config.head_dim);
     let (queries, keys) = (
@@ -59,7 +59,7 @@ pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, quantised: bool) -> 
     let attention = (queries.saturating_mul(4)).saturating_add(keys.saturating_mul(3));
     let gated = product(&[3, config.hidden]);
     let rows = config.context.min(CHUNK) as u64;
-    let row = product(&[4, width]).saturating_add(attention.max(gated));
+    let row = product(&[2, width]).saturating_add(attention.max(gated));
     let widest = queries.max(config.hidden as u64);
     let decoded = widest.saturating_mul(width as u64 * u64::from(quantised));
     let elements = rows.saturating_mul(row).saturating_add(decoded);

@@ -294,8 +294,8 @@ fn a_device_that_is_too_small_is_known_before_anything_is_uploaded() {
     };
     assert_eq!(available, limit - before.live);
     // Its elements, and tables of 128 positions of 4 pairs; keys and values of 2 layers, 2 heads and 128 positions of 8 elements; of
-    // as many tokens the activations: four of 32 elements; queries, keys and the result twice, and values; scores of 96 tokens.
-    let sequence = 2 * 2 * 2 * 128 * 8 * 4 + 128 * (4 * 32 + 4 * 32 + 3 * 16) * 4 + 96 * 8;
+    // as many tokens the activations: two of 32 elements; queries, keys and the result twice, and values; scores of 96 tokens.
+    let sequence = 2 * 2 * 2 * 128 * 8 * 4 + 128 * (2 * 32 + 4 * 32 + 3 * 16) * 4 + 96 * 8;
     assert_eq!(requested, 21_664 * 4 + 2 * 128 * 4 * 4 + sequence);
     let after = device.usage();
     assert_eq!(
