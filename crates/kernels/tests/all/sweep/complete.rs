@@ -94,8 +94,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
 /// sweep are such rows. `long_loops` of the tensor crate runs them on every adapter. And those for subgroups, which not every
-/// adapter has, and what sorts rows that no block holds: the tests of attention and of sorts run them, on the software device too.
+/// adapter has, with the one whose place they take, and what sorts rows that no block holds: the tests of attention and of sorts
+/// run them, on the software device too.
 const BY_WORKGROUP: &[&str] = &[
+    "attention/few.wgsl",
     "attention/lanes.wgsl",
     "attention/lanes_rows.wgsl",
     "norm/long.wgsl",
