@@ -32,13 +32,13 @@ const PROGRAMS: [Weighed; 3] = [
 const DEMO: Weighed = Weighed {
     name: "demo",
     what: "the page for people, without the network's weights",
-    budget: 901,
+    budget: 902,
 };
 
 const CHAT: Weighed = Weighed {
     name: "chat",
     what: "the program of the page's chat, loaded with a model",
-    budget: 1908,
+    budget: 1909,
 };
 
 /// Builds the programs for their size, prints what they weigh, and fails where one is over its budget. Drives the page, which has
