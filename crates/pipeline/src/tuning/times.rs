@@ -14,8 +14,8 @@ pub struct Patience {
     pub rounds: u32,
     /// How long a batch of the same run takes, about.
     pub batch: Duration,
-    /// How long a GPU computes run 0 before anything counts. Those that were idle have a low clock, at which memory is faster
-    /// beside arithmetic than when they are busy.
+    /// How long a GPU computes run 0 before anything counts. Those that were idle have a low clock, at which memory is as
+    /// fast as ever and arithmetic is not: other runs are the fastest then.
     pub warm_up: Duration,
 }
 

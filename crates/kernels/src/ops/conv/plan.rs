@@ -97,7 +97,7 @@ pub(super) fn ways(g: &Geometry, seen: Seen<'_>, ability: &Ability) -> Ways<Meth
     let tile = default_tile(g, vec4.is_some(), ability);
     let default = match (planes.first(), packed.first(), sharing) {
         (Some(&planes), ..) if MATRIX_UNITS && planes.pays(g) => Method::Planes(planes),
-        _ if rows.is_some_and(|rows| rows.pays_beside_tiles(g, dtype)) => few(rows),
+        _ if rows.is_some_and(|rows| rows.pays_over_tiles(g, dtype)) => few(rows),
         (_, Some(&packing), _)
             if MATRIX_UNITS && packing.pays(g, dtype, (vec4.is_some(), sharing.is_some())) =>
         {

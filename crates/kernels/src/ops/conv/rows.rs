@@ -108,7 +108,7 @@ impl Rows {
 
     /// Whether it takes less time than tiles, whose depth the products of so few channels do not fill: on an H200 64 filters of
     /// 32 × 3 × 32 × 32 take 12 µs instead of 17, 320 of 4 × 64 × 64 10 instead of 14.
-    pub(super) fn pays_beside_tiles(self, g: &Geometry, dtype: DType) -> bool {
+    pub(super) fn pays_over_tiles(self, g: &Geometry, dtype: DType) -> bool {
         const DEPTH: usize = 36;
         // Of f32 tiles read what a stride leaves out as fast.
         let steps = dtype.bytes() < 4 || self.stride == [1; 2];

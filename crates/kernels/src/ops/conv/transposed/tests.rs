@@ -6,7 +6,7 @@ use super::*;
 use crate::run::ends::Ends;
 use crate::run::executor::Executor;
 use crate::run::view::View;
-use ziggurat_core::{DType, Shape, decode, encode};
+use ziggurat_core::{DType, Layout, Shape, decode, encode};
 use ziggurat_pipeline::device::{DeviceOptions, SoftwareWish};
 
 const OP: &str = "conv_transpose2d";
@@ -94,4 +94,38 @@ fn every_way_gives_exact_sums() {
             .iter()
             .any(|method| matches!(method, Method::Packed(_)))
     );
+}
+
+/// What a tuner found to be the fastest on an H200.
+#[test]
+fn columns_come_first_where_their_sums_are_few() {
+    let [f32, f16, bf16] = [DType::F32, DType::F16, DType::BF16];
+    let [columns, phases] = [Method::Columns, Method::SubPixel];
+    for (dtype, x, w, expected) in [
+        (f32, [8, 64, 32, 32], [64, 3, 4, 4], columns),
+        (f16, [8, 64, 32, 32], [64, 3, 4, 4], columns),
+        (bf16, [1, 64, 28, 28], [64, 64, 4, 4], columns),
+        (bf16, [8, 64, 28, 28], [64, 64, 4, 4], phases),
+        (f32, [1, 128, 14, 14], [128, 64, 2, 2], columns),
+        (f16, [1, 128, 14, 14], [128, 64, 2, 2], phases),
+    ] {
+        let pads = [w[2] / 2 - 1; 2];
+        let options = ConvTransposeOptions::<2> {
+            stride: [2; 2],
+            padding_begin: pads,
+            padding_end: pads,
+            ..ConvTransposeOptions::default()
+        };
+        let [x, w] = [x, w].map(|dims| Layout::contiguous(Shape::new(dims).unwrap()));
+        let g = options.geometry(x.shape(), w.shape(), None).unwrap();
+        let seen = Seen {
+            dtype,
+            x: &x,
+            w: &w,
+            w_group: 0,
+            bias_step: None,
+        };
+        let found = ways(&g, seen, &Ability::LARGE).default;
+        assert_eq!(found, expected, "{dtype} {x:?} {w:?}");
+    }
 }
