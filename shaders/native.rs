@@ -1,5 +1,5 @@
-//! Which files a program for the web leaves out, asked by `build.rs`: those for matrix units alone, which WebGPU has not, and one
-//! in whose place another does the same a little slower, for its size.
+//! Which files a program for the web leaves out, asked by `build.rs`: those for matrix units alone, which WebGPU has not, and
+//! two in whose place others do the same a little slower, for their size.
 
 /// Whether only kernels that are not in programs for the web have this file in them.
 pub(crate) fn is_for_native_programs(path: &str) -> bool {
@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 29] = [
+pub(crate) const FILES: [&str; 30] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -30,6 +30,7 @@ pub(crate) const FILES: [&str; 29] = [
     "matmul/cooperative.wgsl",
     "matmul/flagged_parts.wgsl",
     "matmul/lower_f32.wgsl",
+    "matmul/out_columns.wgsl",
     "matmul/running.wgsl",
     "matmul/split_lines.wgsl",
     "matmul/tile_cooperative.wgsl",

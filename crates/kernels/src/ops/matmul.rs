@@ -17,6 +17,7 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::params::params;
+use ziggurat_core::Shape;
 
 mod aligned;
 mod choose;
@@ -115,6 +116,26 @@ fn dtypes(a: &View, b: &View, ends: &Ends<'_>) -> DTypes {
     }
 }
 
+/// The problem of a call, and the shape of its result.
+fn problem_of(
+    [a, b]: [&View; 2],
+    precision: MatmulPrecision,
+) -> Result<(Problem, Shape), KernelError> {
+    let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
+    let problem = Problem {
+        precision,
+        one_dtype: a.dtype == b.dtype,
+        ..problem
+    };
+    Ok((problem.with_rows_for_columns(), expected))
+}
+
+/// The operands in the order of a problem.
+fn operands_of(plan: &mut Planner<'_>, p: &Problem) -> Result<[Bound; 2], KernelError> {
+    let [a, b] = [plan.first()?, plan.needed(0)?];
+    Ok(if p.flipped { [b, a] } else { [a, b] })
+}
+
 /// Plans [`CallKind::Matmul`].
 pub(crate) fn plan(
     p: &mut Planner<'_>,
@@ -123,12 +144,7 @@ pub(crate) fn plan(
     let ends = p.ends;
     let [a, b] = matrices(ends)?;
     dtypes(a, b, ends).check()?;
-    let (problem, expected) = Problem::new(&a.layout, &b.layout)?;
-    let problem = Problem {
-        precision,
-        one_dtype: a.dtype == b.dtype,
-        ..problem
-    };
+    let (problem, expected) = problem_of([a, b], precision)?;
     if expected != *ends.out.shape() {
         return Err(KernelError::Output {
             op: OP,
@@ -158,14 +174,6 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
     let ability = exec.ability();
     let sums = dtype.compute();
     let totals = [p.outputs(), p.k];
-    let (left, right) = (plan.first()?, plan.needed(0)?);
-    let operands = |write: Bound| [left, right, write];
-    let bound = |params: MatmulParams, write: Bound| MatmulParams {
-        a_offset: left.offset,
-        b_offset: right.offset,
-        out_offset: write.offset,
-        ..params
-    };
     let way = plan.way(
         || choose::class(p, [dtypes.a, dtypes.b, dtypes.out]),
         |ability| choose::default(p, dtype, ability),
@@ -181,6 +189,17 @@ fn steps(plan: &mut Planner<'_>, p: &Problem) -> Result<(), KernelError> {
             Choice::Tile(scaled.every_tile(p))
         }
         way => way,
+    };
+    let [left, right] = match (operands_of(plan, p)?, way) {
+        ([a, b], Choice::Narrow(narrow)) if narrow.columns => [b, a],
+        (both, _) => both,
+    };
+    let operands = |write: Bound| [left, right, write];
+    let bound = |params: MatmulParams, write: Bound| MatmulParams {
+        a_offset: left.offset,
+        b_offset: right.offset,
+        out_offset: write.offset,
+        ..params
     };
     let (choice, params, grid) = match way {
         Choice::Packed(_) | Choice::Scaled(_) | Choice::Aligned(_) if !MATRIX_UNITS => {
@@ -247,12 +266,7 @@ pub(crate) fn run_parts(
     if exec.multiply_parts(a, b, ends.out, precision)? {
         return Ok(());
     }
-    let (problem, _) = Problem::new(&a.layout, &b.layout)?;
-    let problem = Problem {
-        precision,
-        one_dtype: a.dtype == b.dtype,
-        ..problem
-    };
+    let (problem, _) = problem_of([a, b], precision)?;
     exec.run_planned(OP, ends, |p| steps(p, &problem))
 }
 

@@ -75,6 +75,53 @@ fn every_way_gives_the_products() {
     }
 }
 
+/// Columns that are rows of the transposed product among them, whose results are written down.
+#[test]
+fn few_columns_give_the_products_in_every_way() {
+    let roomy = common::executor();
+    let mut rng = Random(13);
+    for way in 0..12 {
+        let exec = roomy.in_way(way);
+        for dtype in [DType::F32, DType::F16, DType::U8] {
+            for (dims, arrangement) in [
+                ([130, 40, 3], Arrangement::Contiguous),
+                ([70, 35, 9], Arrangement::Transposed),
+                ([64, 64, 8], Arrangement::Sliced),
+            ] {
+                let [m, k, n] = dims;
+                let a = random(&exec, dtype, &[2, m, k], arrangement, &mut rng);
+                let b = random(&exec, dtype, &[2, k, n], arrangement, &mut rng);
+                run(&exec, &a, &b, dtype, 4);
+            }
+        }
+    }
+}
+
+/// They are rows of the transposed product, of which those of a batch join where they share the matrix.
+#[test]
+fn single_columns_give_the_products() {
+    let roomy = common::executor();
+    let mut rng = Random(14);
+    for way in [0, 1, 3, 6] {
+        let exec = roomy.in_way(way);
+        for dtype in [DType::F32, DType::BF16, DType::I32] {
+            for (a, b) in [
+                (&[70, 20][..], &[20, 1][..]),
+                (&[70, 20], &[5, 20, 1]),
+                (&[5, 70, 20], &[20, 1]),
+                (&[5, 70, 20], &[5, 20, 1]),
+                (&[2, 1, 33, 17], &[3, 17, 1]),
+            ] {
+                for arrangement in Arrangement::ALL {
+                    let a = random(&exec, dtype, a, arrangement, &mut rng);
+                    let b = random(&exec, dtype, b, arrangement, &mut rng);
+                    run(&exec, &a, &b, dtype, 3);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn depths_that_take_several_dispatches_give_the_products() {
     let exec = common::executor();

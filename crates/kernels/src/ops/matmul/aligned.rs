@@ -7,12 +7,12 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::MatmulParams;
 use super::choose::{Load, Tiled, tiled};
 use super::dispatch::{dispatch_tiles, params as params_of};
 use super::dtypes::DTypes;
 use super::kernel::{ALIGN_GROUP, Writes, align};
 use super::problem::Problem;
+use super::{MatmulParams, operands_of};
 use crate::limits::ability::Ability;
 use crate::num::saturated;
 use crate::ops::tile::{Tile, TileKind};
@@ -131,14 +131,15 @@ impl Aligned {
         p: &Problem,
         dtypes: DTypes,
     ) -> Result<(), KernelError> {
-        let operands = [plan.first()?, plan.needed(0)?];
+        let operands = operands_of(plan, p)?;
         let along_depth = self.along_depth();
         let in_lines = !self.tile.out_vec4
             && self.copied[1]
             && p.outputs() >= MANY_OUTPUTS
             // Lines of f32 fit a binding, however much longer they become.
             && p.outputs().saturating_mul(8) <= plan.exec.ability().binding_bytes
-            && plan.ends.epilogue.is_none();
+            && plan.ends.epilogue.is_none()
+            && !p.flipped;
         let padded = Problem {
             k: self.depth,
             n: match in_lines {

@@ -19,15 +19,22 @@ use crate::tune::{Class, Named, WayName, bucket};
 const NARROW: u64 = 16;
 /// Rows up to which reading the columns once for every 16 of them takes less time than mostly empty tiles.
 const FEW_ROWS: u64 = 32;
-/// The same where tiles on matrix units, or shares of them, keep a device busy: on an H100 5 to 16 × 4096² take about 20 µs by
-/// tiles, and by the kernel of few rows 8 take 23 to 29.
-const FEW_ROWS_ON_UNITS: u64 = 4;
+/// The same on matrix units, of operands that lie in vectors and of others, from an inner extent on: on an H200 16 × 4096 × 11008 of
+/// f16 59 µs by tiles and 205 by few rows, 16 × 1024 × 1024 8 by shares and 16, 16 × 512 × 4096 7 by tiles and 12; 8 × 768 × 50257,
+/// whose rows are odd, 95 by copies of both operands and 81 by few rows.
+const FEW_ROWS_ON_UNITS: [u64; 2] = [4, 8];
+const UNITS_INNER: u64 = 512;
+/// The same where so many shares are few tiles, of columns that lie along the inner extent and of others: 4 × 4096 × 1024 10 µs by 8
+/// shares and 19 by few rows, by a transposed weight 10 and 12.
+const MANY_SHARES: u32 = 8;
+const FEW_ROWS_OF_SHARES: [u64; 2] = [2, 0];
 /// The same of large products whose tiles leave multiprocessors idle, and that are not packed.
 const FEW_ROWS_OF_FEW_TILES: u64 = 64;
 
 /// Columns, and rows from which on tiles are better for so few of them, and the inner extent of both.
 const TALL_ROWS: [[u64; 2]; 2] = [[4, 1 << 11], [2, 1 << 14]];
 const TALL_DEPTH: u64 = 32;
+const TALL_ROWS_EACH: u64 = 64;
 /// The inner extent from which on tiles of 128 × 128 take less time than those of 64 × 64 (on an H200 65,536 × 16 × 64 55 and 34 µs),
 /// and from which on as many of them as this do that are full.
 const WIDE_DEPTH: u64 = 128;
@@ -61,6 +68,7 @@ impl Named for Choice {
             Self::Scaled(scaled) => scaled.name(),
             Self::Aligned(aligned) => aligned.name(),
             Self::Shared(shared) => shared.name(),
+            Self::Narrow(narrow) if narrow.columns => WayName::new("columns", [0; 3]),
             Self::Narrow(_) => WayName::new("narrow", [0; 3]),
             Self::Dot(_) => WayName::new("dot", [0; 3]),
         }
@@ -112,13 +120,17 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     // Matrix units make up for empty rows.
     let idle = !Tile::DEFAULT.fills(p.m, p.n, p.batches(), ability);
     let small = small_units(p);
-    let shared = units
-        .then(|| Shared::paying(p, small, dtype, ability))
-        .flatten()
-        .filter(|_| lies_in_vectors(p));
-    let few = if units && has_columns(p, ability) && (shared.is_some() || busies(p, small, ability))
-    {
-        FEW_ROWS_ON_UNITS
+    let timed = units.then(|| least_time(p, ability)).flatten();
+    let shared = match timed {
+        Some((_, shared)) => shared,
+        None if units && lies_in_vectors(p) => Shared::paying(p, small, dtype, ability),
+        None => None,
+    };
+    let deep = p.k >= UNITS_INNER || busies(p, small, ability);
+    let few = if shared.is_some_and(|shared| shared.shares >= MANY_SHARES) {
+        FEW_ROWS_OF_SHARES[usize::from(p.b_depth.abs() != 1)]
+    } else if units && has_columns(p, ability) && deep {
+        FEW_ROWS_ON_UNITS[usize::from(!lies_in_vectors(p))]
     } else if units {
         FEW_ROWS / 2
     } else if idle && p.outputs().saturating_mul(p.k) >= PACKED_WORK {
@@ -128,11 +140,16 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     };
     // Of fewer columns than a workgroup takes most invocations have none: on an H200 4,096 products of 32 × 32 take 5 times as
     // long as by tiles.
-    let covers = |narrow: &Narrow| p.n >= 4 * u64::from(narrow.vec4);
+    // A few rows of a single one leave lanes nothing to share: 1 × 1024 × 16 4.5 µs instead of 12.
+    let single = p.batches() == 1 && p.m <= 4 && p.k >= 512;
+    let covers = |narrow: &Narrow| p.n * (1 + u64::from(single)) >= 4 * u64::from(narrow.vec4);
     let in_halves = in_halves(p, dtype, ability);
     let few = in_halves.map_or(few, |(_, most)| few.min(most));
-    if few_long_outputs(p, units, ability) {
+    if few_long_outputs(p, units, ability) || half_words_of_a_row(p, dtype, ability) {
         return Choice::Dot(dot(p, ability));
+    }
+    if let Some(columns) = columns_paying(p, dtype, units, ability) {
+        return Choice::Narrow(columns);
     }
     if let Some(tile) = little_tile(p, dtype, ability) {
         return Choice::Tile(tiled(p, tile));
@@ -143,23 +160,30 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     {
         return in_waves(&narrow).unwrap_or(Choice::Narrow(narrow));
     }
-    if let Some((choice, _)) = in_halves {
-        return choice;
-    }
-    match of_few_tiles(p, dtype, units, ability) {
+    let of_few_tiles = || of_few_tiles(p, dtype, units, ability);
+    let shallow = dtype == DType::F32 && are_shallow(p);
+    let halves = in_halves.map(|(choice, _)| choice);
+    let choice = if shallow {
+        of_few_tiles().or(halves)
+    } else {
+        halves.or_else(of_few_tiles)
+    };
+    match choice {
         Some(Choice::Narrow(narrow)) => {
             return in_waves(&narrow).unwrap_or(Choice::Narrow(narrow));
         }
         Some(choice) => return choice,
         None => {}
     }
-    let tile = if MATRIX_UNITS && units && p.k >= UNITS_DEPTH[usize::from(!lies_in_vectors(p))] {
-        units_tile(p, small, ability)
-    } else {
-        vector_tile(p, ability)
+    let deep_enough = p.k >= UNITS_DEPTH[usize::from(!lies_in_vectors(p))];
+    let tile = match timed {
+        Some((tile, _)) => tile,
+        None if MATRIX_UNITS && units && deep_enough => units_tile(p, small, ability),
+        None => vector_tile(p, ability),
     };
     // Tiles smaller than these have not been measured.
-    if p.m > few.min(NARROW - 1) && has_columns(p, ability) && fits(&tile) {
+    let has_columns = has_columns(p, ability) || units && deep && fills_units(p);
+    if p.m > few.min(NARROW - 1) && has_columns && fits(&tile) {
         if let Some(shared) = shared {
             return Choice::Shared(shared);
         }
@@ -193,9 +217,14 @@ fn vector_tile(p: &Problem, ability: &Ability) -> Tile {
 /// longer than tiles that are mostly empty: on an H200 50,257 × 768 × 8 905 µs by lanes, 116 by tiles, in f16 945 and 41.
 fn has_columns(p: &Problem, ability: &Ability) -> bool {
     let tall = !ability.idle_costs && p.k >= TALL_DEPTH;
+    // Those of a batch count together, if each fills a tile.
+    let all = match p.m {
+        TALL_ROWS_EACH.. => p.m.saturating_mul(p.batches()),
+        m => m,
+    };
     let few = TALL_ROWS
         .iter()
-        .any(|&[columns, rows]| p.n >= columns && p.m >= rows);
+        .any(|&[columns, rows]| p.n >= columns && all >= rows);
     p.n >= NARROW || tall && few
 }
 
@@ -225,9 +254,13 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     } else {
         Tile::DEFAULT
     };
-    let shared = Shared::new(p, 2, tile, dtype, ability);
-    let all = all.chain(shared.map(Choice::Shared));
-    let all = all.chain(narrow(p, dtype, ability).map(Choice::Narrow));
+    let large = has_units(dtype, ability).then_some(Tile::COOPERATIVE);
+    let shared = [Some(tile), large].into_iter().flatten();
+    let shared = shared
+        .flat_map(|tile| [2, 4, 8].map(|shares| Shared::new(p, shares, tile, dtype, ability)));
+    let all = all.chain(shared.flatten().map(Choice::Shared));
+    let narrow = [narrow, few_columns].map(|lie| lie(p, dtype, ability).map(Choice::Narrow));
+    let all = all.chain(narrow.into_iter().flatten());
     let all = all.chain([Choice::Dot(dot(p, ability))]);
     Ways::new(default, all.filter(|way| *way != default))
 }
@@ -263,6 +296,7 @@ fn narrow(p: &Problem, dtype: DType, ability: &Ability) -> Option<Narrow> {
         out_vec4: p.n.is_multiple_of(4),
         b_along_depth,
         native: has_units(dtype, ability),
+        columns: false,
     };
     (narrow.iterations(p.k) <= ability.loop_budget).then_some(narrow)
 }
@@ -332,18 +366,22 @@ pub(crate) fn tiled(p: &Problem, tile: Tile) -> Tiled {
     }
 }
 
+mod columns;
 mod few_rows;
 mod few_tiles;
 mod little;
 mod samples;
 mod units;
+mod waves;
 
+use columns::{columns_paying, few_columns, fills_units, half_words_of_a_row};
 pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
-use few_tiles::{few_long_outputs, of_few_tiles};
+use few_tiles::{are_shallow, few_long_outputs, of_few_tiles};
 use little::little_tile;
 pub(crate) use samples::samples;
 pub(super) use units::units_tile;
 use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, rows_in_waves, small_units};
+use waves::least_time;
 
 #[cfg(test)]
 mod tests;

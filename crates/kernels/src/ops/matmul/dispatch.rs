@@ -74,6 +74,7 @@ pub(super) fn dispatch_narrow(
     dtypes: DTypes,
 ) -> (KernelChoice, MatmulParams, Grid) {
     let choice = narrow(dtypes, p.batch.len(), lies);
+    let p = if lies.columns { &p.flipped() } else { p };
     let (params, grid) = counted(p, params(p), lies.count(p.m, p.n), choose::NARROW_GROUP);
     (choice, params, grid)
 }

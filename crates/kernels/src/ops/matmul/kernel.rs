@@ -399,7 +399,12 @@ pub(super) fn narrow(dtypes: DTypes, batch_axes: usize, narrow: &Narrow) -> Kern
         "narrow"
     };
     let choice = with_reads(base_by(dtypes, narrow.native), dtypes).name(name);
-    let (choice, name, out) = writing(choice, dtypes.out, narrow.out_vec4, Writes::Results);
+    let (choice, name, out) = if narrow.columns {
+        let out = "matmul/out_columns.wgsl";
+        (choice.cell(dtypes.out), "out_columns", out)
+    } else {
+        writing(choice, dtypes.out, narrow.out_vec4, Writes::Results)
+    };
     let (rows, lines) = match narrow.lines {
         1 => ("rows_1", "matmul/lines_1.wgsl"),
         2 => ("rows_2", "matmul/lines_2.wgsl"),

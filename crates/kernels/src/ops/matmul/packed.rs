@@ -8,13 +8,13 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::MatmulParams;
 use super::choose::{Load, Tiled, loads, tiled, units_tile};
 use super::dispatch::{counted, params as params_of};
 use super::dtypes::DTypes;
 use super::kernel::{self, Computes, Writes, pack};
 use super::precision::MatmulPrecision;
 use super::problem::Problem;
+use super::{MatmulParams, operands_of};
 use crate::limits::ability::Ability;
 use crate::num::{pack as packed_array, saturated};
 use crate::ops::tile::Tile;
@@ -125,7 +125,7 @@ impl Packed {
         p: &Problem,
         dtypes: DTypes,
     ) -> Result<(), KernelError> {
-        let (left, right) = (plan.first()?, plan.needed(0)?);
+        let [left, right] = operands_of(plan, p)?;
         let tile = self.tile.tile;
         let (axes, batches) = (p.batch.len(), p.batches());
         let row = line(tile, p.k);

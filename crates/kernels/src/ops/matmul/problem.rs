@@ -34,6 +34,8 @@ pub(crate) struct Problem {
     pub(crate) one_dtype: bool,
     /// How exactly elements of f32 are read.
     pub(crate) precision: MatmulPrecision,
+    /// Whether a is the second operand of the call, and b the first.
+    pub(crate) flipped: bool,
 }
 
 /// The shape of `a @ b`, both of rank 2 or more.
@@ -80,6 +82,11 @@ impl Problem {
             });
         };
         let ([a_row, a_depth], [b_depth, b_col]) = (matrix_strides(a), matrix_strides(b));
+        // Of a single row or column no step is taken, whatever its layout says.
+        let (a_row, b_col) = (
+            if m == 1 { 0 } else { a_row },
+            if n == 1 { 0 } else { b_col },
+        );
         let (a_batch, b_batch) = (
             batch_strides(a, batch_dims.len()),
             batch_strides(b, batch_dims.len()),
@@ -105,6 +112,7 @@ impl Problem {
             b_col,
             one_dtype: true,
             precision: MatmulPrecision::Highest,
+            flipped: false,
         }
         .with_rows_joined();
         for count in [output.len() as u64, problem.k] {
@@ -117,6 +125,39 @@ impl Problem {
             }
         }
         Ok((problem, output))
+    }
+
+    /// The product of the transposed operands in the other order, whose result is the transposed one.
+    pub(crate) fn flipped(&self) -> Self {
+        let turned = |axis: &Axis<2>| Axis {
+            dim: axis.dim,
+            strides: [axis.strides[1], axis.strides[0]],
+        };
+        Self {
+            m: self.n,
+            n: self.m,
+            k: self.k,
+            batch: self.batch.iter().map(turned).collect(),
+            a_aligned: self.b_aligned,
+            b_aligned: self.a_aligned,
+            a_row: self.b_col,
+            a_depth: self.b_depth,
+            b_depth: self.a_depth,
+            b_col: self.a_row,
+            one_dtype: self.one_dtype,
+            precision: self.precision,
+            flipped: !self.flipped,
+        }
+    }
+
+    /// A single column of results lies as a row does: that of the transposed operands, which kernels of few rows compute.
+    pub(crate) fn with_rows_for_columns(self) -> Self {
+        // Kernels of operands that differ have the dtype of the first.
+        if self.n == 1 && self.m > 1 && self.one_dtype {
+            self.flipped().with_rows_joined()
+        } else {
+            self
+        }
     }
 
     /// Batches that share b become more rows of one product, where a's rows allow it.

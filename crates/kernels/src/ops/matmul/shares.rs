@@ -5,12 +5,12 @@
 
 use ziggurat_core::DType;
 
-use super::MatmulParams;
 use super::choose::{Tiled, tiled};
 use super::dispatch::dispatch_tiles;
 use super::dtypes::DTypes;
 use super::kernel::Writes;
 use super::problem::Problem;
+use super::{MatmulParams, operands_of};
 use crate::limits::ability::Ability;
 use crate::ops::reduce::add_layers;
 use crate::ops::reduce::axes::Axis;
@@ -19,8 +19,12 @@ use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planner};
 use crate::tune::WayName;
 
-/// The least of the inner extent that a share on matrix units is worth its sums for.
-const LEAST_DEPTH: u64 = 1024;
+/// The inner extent from which on shares on matrix units pay, and from which on more of them do.
+const LEAST_INNER: u64 = 768;
+const LONG_INNER: u64 = 3072;
+/// The least of it that a share is worth its sums for there, and the most shares; the same of long ones.
+const LEAST_DEPTHS: [u64; 2] = [192, 384];
+const MOST_SHARES: [u32; 2] = [4, 16];
 
 /// Tiles of a product cut along its inner extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +35,15 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// As many shares as keep a device busy on matrix units, if those are several: on an H100 16 to 64 × 4096² take half as long
-    /// in 4 shares, 256 workgroups of 128 invocations, and in 8 longer again; 128 × 4096² take 0.9 times as long in 2.
+    /// in 4 shares, 256 workgroups of 128 invocations, and in 8 longer again; 128 × 4096² take 0.9 times as long in 2. Short ones fill
+    /// half as many: on an H200 64 × 1024 × 1024 8.4 µs instead of 10.8, 192 × 1536 × 384 9.6 instead of 14.4, but 384 × 1024 × 1024
+    /// 14.8 instead of 11.3, and 64 × 384 × 384 7.6 instead of 6.3.
     pub(super) fn paying(p: &Problem, tile: Tile, dtype: DType, ability: &Ability) -> Option<Self> {
-        let shares = Self::filling(p, tile, [LEAST_DEPTH, ability.busy_groups / 4], 16)?;
-        Self::new(p, shares, tile, dtype, ability)
+        let long = usize::from(p.k >= LONG_INNER);
+        let busy = ability.busy_groups / [8, 4][long];
+        let depth = (p.k >= LEAST_INNER).then_some(LEAST_DEPTHS[long])?;
+        let shares = Self::filling(p, tile, [depth, busy], MOST_SHARES[long])?;
+        Self::up_to(p, shares, tile, dtype, ability)
     }
 
     /// The power of two of shares, each of this inner extent or more, that make so many workgroups; none if that is one.
@@ -49,6 +58,19 @@ impl Shared {
         let room = (busy / groups.max(1)).min(p.k / depth);
         let shares = (1 << room.checked_ilog2()?.min(8)).min(most);
         (shares > 1).then_some(shares)
+    }
+
+    /// So many shares, a power of two, or the largest smaller one of which each is whole tiles deep.
+    pub(super) fn up_to(
+        p: &Problem,
+        shares: u32,
+        tile: Tile,
+        dtype: DType,
+        ability: &Ability,
+    ) -> Option<Self> {
+        let halves = std::iter::successors(Some(shares), |shares| Some(shares / 2));
+        let mut several = halves.take_while(|shares| *shares > 1);
+        several.find_map(|shares| Self::new(p, shares, tile, dtype, ability))
     }
 
     /// So many equal shares, if there are: whole tiles deep, and with room for their sums.
@@ -78,7 +100,7 @@ impl Shared {
         p: &Problem,
         dtypes: DTypes,
     ) -> Result<(), KernelError> {
-        let (left, right) = (plan.first()?, plan.needed(0)?);
+        let [left, right] = operands_of(plan, p)?;
         let dtype = dtypes.read();
         let sums: Bound = plan.partials(dtype.compute(), p.outputs(), self.shares)?;
         let share = share_of(p, self.shares);

@@ -18,6 +18,8 @@ pub(crate) struct Narrow {
     pub(crate) b_along_depth: bool,
     /// f16 is read as the device's own type.
     pub(crate) native: bool,
+    /// Few columns: the rows are those of the transposed product, whose results are written down the columns.
+    pub(crate) columns: bool,
 }
 
 /// Invocations of a workgroup of the kernel of few rows.

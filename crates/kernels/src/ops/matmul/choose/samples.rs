@@ -27,6 +27,7 @@ pub(crate) fn samples() -> Vec<Problem> {
             b_col: stride(b_col),
             one_dtype: true,
             precision: MatmulPrecision::Highest,
+            flipped: false,
         }
     };
     let unaligned = |p: Problem| Problem {
@@ -57,7 +58,8 @@ pub(crate) fn samples() -> Vec<Problem> {
         dense([65, 33, 64], [true, false]),
     ];
     let few = [1, 2, 4, 8, 16].map(|m| dense([m, 64, 64], [false, m == 2]));
+    let columns = [2, 4, 8, 15].map(|n| dense([64, 64, n], [n == 2, n == 4]));
     let dots = [[1, 64, 4], [1, 1 << 16, 4]].map(|extents| dense(extents, plain));
     let tiles = tiles.into_iter().flatten().chain(shared);
-    tiles.chain(few).chain(dots).collect()
+    tiles.chain(few).chain(columns).chain(dots).collect()
 }

@@ -13,9 +13,13 @@ use crate::ops::tile::Tile;
 /// bf16 24 to 33 µs, by tiles 37, and 12 rows 51; 16 rows of f32 52 to 57, by tiles 70, and 24 rows 78 to 92.
 const FEW_LINES: [u64; 2] = [8, 16];
 /// The inner extent, and multiplications, from which on it pays: on an H100 16 × 2048² of bf16 take 20 µs instead of 27, and
-/// 256 cubed 15 instead of 10, on an H200 320 cubed 12 instead of 18, 96 products of 512 × 64 × 512 425 instead of 648; 64 × 2048² of
+/// 256 cubed 15 instead of 10, on an H200 16 × 1024² 13.8 instead of 16.4, 320 cubed 12 instead of 18, 96 products of 512 × 64 × 512 425 instead of 648; 64 × 2048² of
 /// f32 29 instead of 40, and 32 × 2048² 28 instead of 22.
-const SCALED: [&[[u64; 2]]; 2] = [&[[128, 3 << 23], [64, 3 << 25]], &[[256, 1 << 28]]];
+const SCALED: [&[[u64; 2]]; 2] = [
+    &[[128, 3 << 23], [64, 1 << 27], [1024, 1 << 23]],
+    &[[256, 3 << 26]],
+];
+const SHORT_FEW: u64 = 1024;
 /// The same for few columns of many rows: on an H200 4,096 × 4,096 × 4 of f32 65 µs instead of 304.
 const TALL_WORK: u64 = 1 << 26;
 const TALL_DEPTHS: [u64; 2] = [128, 256];
@@ -35,8 +39,9 @@ pub(super) const PACKED_WORK: u64 = 1 << 28;
 /// takes 0.69 ms instead of 1.40, on an H200 197 × 197 × 64 8.1 µs instead of 16.
 const ALIGNED_LINES: u64 = 5;
 /// Lines of operands that lie in vectors, and are copied only because the inner extent is no multiple of the tile's: on an H200 2,048
-/// products of 48 cubed take 116 µs as they lie, with copies 159, 300 cubed 10.0 and 9.1.
-const ALIGNED_VECTORS: u64 = 200;
+/// products of 48 cubed take 116 µs as they lie, with copies 159, 300 cubed 10.0 and 9.1; and a quarter of them from an inner extent on:
+/// 64 × 784 × 128 19.2 and 12.1, 100 × 500 × 100 13.4 and 10.0.
+const ALIGNED_VECTORS: [u64; 2] = [200, 384];
 const ALIGNED_LEAST: u64 = 1 << 20;
 /// Multiplications from which on it takes less time than rows of lanes do.
 pub(super) const ALIGNED_WORK: u64 = 1 << 23;
@@ -57,9 +62,11 @@ pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<
         }
     }
     let few = FEW_LINES[usize::from(dtype == DType::F32)];
+    // Of up to 16 rows the kernel of few rows takes less time for short ones.
+    let short = p.m <= 16 && p.k < SHORT_FEW;
     let enough = SCALED[two]
         .iter()
-        .any(|&[depth, least]| p.k >= depth && work >= least);
+        .any(|&[depth, least]| p.k >= depth && work >= least && !short);
     // Few columns of many rows would be tiles that nobody shares.
     let tall = p.m > few && p.n <= few && has_columns(p, ability);
     let shared = tall && p.k >= TALL_DEPTHS[two] && work >= TALL_WORK;
@@ -76,12 +83,14 @@ pub(super) fn in_halves(p: &Problem, dtype: DType, ability: &Ability) -> Option<
 /// Whether copying operands into vectors takes less time than loading them element by element.
 pub(super) fn aligning_pays(p: &Problem) -> bool {
     let work = p.outputs().saturating_mul(p.k);
-    let lines = if lies_in_vectors(p) {
+    let [lines, depth] = if lies_in_vectors(p) {
         ALIGNED_VECTORS
     } else {
-        ALIGNED_LINES
+        [ALIGNED_LINES, u64::MAX]
     };
-    p.m.min(p.n) >= lines && work >= ALIGNED_LEAST
+    let least = p.m.min(p.n);
+    let enough = least >= lines || least >= lines / 4 && p.k >= depth;
+    enough && work >= ALIGNED_LEAST
 }
 
 /// The large tile on matrix units, if tiles keep most of a device busy and cover less than half as much again as small ones would,

@@ -30,14 +30,23 @@ fn few_tiles_do_not_wait_for_their_inner_extent_on_large_gpus() {
     assert_eq!(large([64, 4096, 64]), "dot");
     assert_eq!(large([192; 3]), "narrow");
     assert_eq!(large([256; 3]), "narrow");
-    assert_eq!(large([384; 3]), "2 shares");
-    assert_eq!(large([512; 3]), "4 shares");
+    assert_eq!(large([320; 3]), "4 shares");
+    for dims in [[384; 3], [512; 3], [192, 768, 768], [384, 768, 768]] {
+        assert_eq!(large(dims), "8 shares", "{dims:?}");
+    }
+    assert_eq!(large([512, 768, 768]), "4 shares");
+    // In one wave of few rows, and none of whole steps.
+    assert_eq!(large([128, 1536, 384]), "narrow");
+    assert_eq!(large([256, 784, 512]), "scaled");
+    // Deep ones become f16.
+    assert_eq!(large([512, 3072, 768]), "scaled");
+    assert_eq!(large([128, 16_384, 128]), "scaled");
     // Half of the device is busy already, or the inner extent is short.
     assert_eq!(large([768; 3]), "packed");
     assert_eq!(large([512, 32, 512]), "tile");
     let transposed = |dims: [usize; 3]| name(dims, true, &Ability::LARGE);
     assert_eq!(transposed([128; 3]), "dot");
-    assert_eq!(transposed([192; 3]), "tile");
+    assert_eq!(transposed([192; 3]), "4 shares");
     assert_eq!(transposed([197, 768, 64]), "narrow");
     assert_eq!(name([128; 3], false, &Ability::WEBGPU), "tile");
     // Words are slow to read for all others; but lanes want neighbours of both operands.
@@ -92,10 +101,16 @@ fn few_columns_of_many_rows_take_tiles_on_gpus() {
     let of = |dims, dtype, ability| name(dims, false, dtype, ability);
     let large = |dims, dtype| of(dims, dtype, &Ability::LARGE);
     assert_eq!(large([1, 50_257, 768, 8], DType::F16), "tile 64×64×64");
-    assert_eq!(large([1, 50_257, 768, 8], DType::F32), "scaled 64×64×1");
+    assert_eq!(large([1, 4096, 4096, 8], DType::F32), "scaled 64×64×4");
     assert_eq!(large([1, 4096, 4096, 8], DType::BF16), "scaled 64×64×4");
-    assert_eq!(large([1, 100_000, 64, 10], DType::F32), "tile 32×32×8");
-    for dims in [[1, 1000, 64, 10], [1, 256, 512, 10], [1, 50_257, 768, 1]] {
+    for dims in [
+        [1, 100_000, 64, 10],
+        [1, 50_257, 768, 8],
+        [1, 60_000, 784, 10],
+    ] {
+        assert_eq!(large(dims, DType::F32), "tile 32×32×8", "{dims:?}");
+    }
+    for dims in [[1, 1000, 64, 10], [1, 256, 512, 10]] {
         assert_eq!(large(dims, DType::F32), "dot", "{dims:?}");
     }
     // A processor computes what a tile leaves empty, too.
@@ -104,6 +119,61 @@ fn few_columns_of_many_rows_take_tiles_on_gpus() {
         ..Ability::WEBGPU
     };
     assert_eq!(of([1, 50_257, 768, 8], DType::F32, &processor), "dot");
+}
+
+#[test]
+fn few_columns_are_rows_of_the_transposed_product_where_that_pays() {
+    let of = |[m, k, n]: [usize; 3], transposed, dtype| {
+        name([1, m, k, n], transposed, dtype, &Ability::LARGE)
+    };
+    for dtype in [DType::F32, DType::BF16, DType::F16] {
+        for dims in [
+            [4096, 768, 3],
+            [2440, 384, 3],
+            [16_384, 1024, 2],
+            [100_000, 64, 4],
+        ] {
+            assert_eq!(of(dims, false, dtype), "columns", "{dims:?} {dtype}");
+        }
+        for dims in [[512, 512, 6], [128, 2048, 10], [64, 128, 10]] {
+            assert_eq!(of(dims, false, dtype), "dot", "{dims:?} {dtype}");
+        }
+        assert_eq!(of([4096, 4096, 4], true, dtype), "columns", "{dtype}");
+    }
+    for dtype in [DType::F32, DType::BF16] {
+        assert_eq!(of([4096, 4096, 4], false, dtype), "columns", "{dtype}");
+        assert_eq!(of([1000, 1000, 10], false, dtype), "columns", "{dtype}");
+        assert_eq!(of([1000, 4096, 8], true, dtype), "columns", "{dtype}");
+    }
+    // Matrix units are as fast.
+    assert_eq!(of([4096, 4096, 4], false, DType::F16), "shared 64×64×4");
+    assert_eq!(of([1000, 4096, 8], false, DType::F16), "shared 64×64×8");
+    assert_eq!(of([1000, 1000, 10], false, DType::F16), "aligned 64×64×64");
+    let batch = |dims, dtype| name(dims, false, dtype, &Ability::LARGE);
+    assert_eq!(batch([16, 1024, 64, 4], DType::F16), "tile 64×64×64");
+    assert_eq!(batch([16, 1024, 64, 4], DType::F32), "tile 32×32×8");
+    // Read word by word in more steps than lanes take.
+    assert_eq!(of([1000, 4096, 8], false, DType::F32), "dot");
+    let webgpu = name([1, 4096, 768, 3], false, DType::F32, &Ability::WEBGPU);
+    assert_eq!(webgpu, "dot");
+}
+
+#[test]
+fn a_single_column_is_a_row_of_the_transposed_product() {
+    let of = |[m, k]: [usize; 2], dtype, ability: &Ability| {
+        let p = Problem::new(&layout(&[m, k]), &layout(&[k, 1])).unwrap().0;
+        let p = p.with_rows_for_columns();
+        assert_eq!((p.m, p.n, p.flipped), (1, m as u64, true));
+        default(&p, dtype, ability).name().to_string()
+    };
+    for ability in [Ability::LARGE, Ability::WEBGPU] {
+        for dims in [[50_257, 768], [4096, 4096], [1000, 1000]] {
+            assert_eq!(of(dims, DType::F32, &ability), "narrow", "{dims:?}");
+        }
+    }
+    // Half a word at a time is no faster by few rows.
+    assert_eq!(of([1000, 1001], DType::F16, &Ability::LARGE), "dot");
+    assert_eq!(of([1000, 1001], DType::F32, &Ability::LARGE), "narrow");
 }
 
 #[test]
@@ -139,7 +209,6 @@ fn rows_in_waves_take_matrix_units() {
     for (dims, one_wave) in [
         ([1, 17, 1024, 1024], true),
         ([1, 17, 512, 8192], false),
-        ([1, 48, 2048, 2048], false),
         ([1, 16, 1024, 4096], true),
     ] {
         let way = of(dims, false);
@@ -154,15 +223,31 @@ fn rows_in_waves_take_matrix_units() {
     let plain = name([1, 17, 512, 8192], false, DType::F32, &Ability::WEBGPU);
     assert_eq!(plain, "narrow");
     // Shallow shares where each has a multiprocessor of its own.
-    assert_eq!(of([1, 256, 1024, 1024], false), "scaled 64×64×4");
+    assert_eq!(of([1, 320, 1024, 1024], false), "scaled 64×64×4");
+    // Tiles that leave a wave of workgroups half empty.
+    assert_eq!(of([1, 64, 4096, 11_008], false), "scaled 64×64×4");
+    assert_eq!(of([1, 128, 4096, 11_008], false), "scaled 64×64×4");
+    assert_eq!(of([1, 128, 4096, 16_384], false), "scaled 64×64×1");
 }
 
 #[test]
 fn few_outputs_that_take_long_take_lanes() {
     let of = |dims, dtype| name(dims, false, dtype, &Ability::LARGE);
-    for dims in [[1, 32, 4096, 32], [1, 16, 4096, 256]] {
+    for dims in [
+        [1, 32, 4096, 32],
+        [1, 16, 4096, 256],
+        [1, 16, 1024, 64],
+        [1, 4, 8192, 256],
+        [1, 1, 65_536, 64],
+        [1, 1, 16_384, 512],
+    ] {
         assert_eq!(of(dims, DType::F32), "dot", "{dims:?}");
     }
+    for dims in [[1, 1, 4096, 1024], [1, 4, 1024, 256], [1, 1, 1024, 16]] {
+        assert_eq!(of(dims, DType::F32), "narrow", "{dims:?}");
+    }
     assert_eq!(of([1, 16, 2048, 64], DType::F16), "dot");
-    assert_eq!(of([1, 64, 4096, 64], DType::F16), "shared 64×64×4");
+    assert_eq!(of([1, 64, 4096, 64], DType::F16), "shared 64×64×8");
+    assert_eq!(of([1, 1, 768, 50_257], DType::F16), "dot");
+    assert_eq!(of([1, 1, 768, 50_257], DType::F32), "narrow");
 }
