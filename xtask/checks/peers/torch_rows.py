@@ -234,6 +234,12 @@ if wants("matmul"):
         for m, kk, n in ((vocab, 64, 8), (2048, 3, 64)) if Q else ((vocab, 768, 8), (65536, 3, 64)):
             product("matmul", dt, m, kk, n)
         product("matmul_bt", dt, 17, 512, 256 if Q else 8192)
+        columns = ((k, k, 1), (vocab, 64, 1), (1024, 64, 2), (1000, 100, 10), (1, 4096, 64), (16, k, 512)) if Q else ((k, k, 1), (vocab, 768, 1), (16384, 1024, 2), (1000, 1000, 10), (1, 65536, 64), (16, k, 11008))
+        for m, kk, n in columns:
+            product("matmul", dt, m, kk, n)
+        width = 96 if Q else 768
+        for m, kk, n in ((384, width, width), (64, width, 4 * width), (64, 4 * width, width)):
+            product("matmul_bt", dt, m, kk, n)
 
 if wants("conv"):
     cases = [((32, 64, 56, 56), (64, 64, 3, 3), 1, 1, 1), ((32, 256, 28, 28), (256, 256, 3, 3), 1, 1, 1),

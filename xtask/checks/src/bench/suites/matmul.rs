@@ -22,7 +22,8 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
             cases.extend([1, 16, k].map(|m| transposed(dtype, [m, k, k])));
         }
     }
-    // What models ask for besides: few rows, odd extents, many small products, few columns or little depth.
+    // What models ask for besides: few rows, odd extents, many small products, few columns or little depth, few outputs, and what
+    // is too small for a large GPU.
     for dtype in [DType::F32, DType::F16] {
         for m in [2, 4, 8, 32, 64, 128] {
             cases.push(plain(dtype, [m, k, k]));
@@ -42,6 +43,18 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
             plain(dtype, [vocabulary, size(quick, 768, 64), 8]),
             plain(dtype, [size(quick, 65_536, 2048), 3, 64]),
             transposed(dtype, [17, 512, size(quick, 8192, 256)]),
+            plain(dtype, [k, k, 1]),
+            plain(dtype, [vocabulary, size(quick, 768, 64), 1]),
+            plain(dtype, [size(quick, 16_384, 1024), size(quick, 1024, 64), 2]),
+            plain(dtype, [1000, size(quick, 1000, 100), 10]),
+            plain(dtype, [1, size(quick, 65_536, 4096), 64]),
+            plain(dtype, [16, k, size(quick, 11_008, 512)]),
+        ]);
+        let width = size(quick, 768, 96);
+        cases.extend([
+            transposed(dtype, [384, width, width]),
+            transposed(dtype, [64, width, 4 * width]),
+            transposed(dtype, [64, 4 * width, width]),
         ]);
     }
     cases
