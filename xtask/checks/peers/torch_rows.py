@@ -237,8 +237,8 @@ if wants("matmul"):
         columns = ((k, k, 1), (vocab, 64, 1), (1024, 64, 2), (1000, 100, 10), (1, 4096, 64), (16, k, 512)) if Q else ((k, k, 1), (vocab, 768, 1), (16384, 1024, 2), (1000, 1000, 10), (1, 65536, 64), (16, k, 11008))
         for m, kk, n in columns:
             product("matmul", dt, m, kk, n)
-        width = 96 if Q else 768
-        for m, kk, n in ((384, width, width), (64, width, 4 * width), (64, 4 * width, width)):
+        d = 96 if Q else 768
+        for m, kk, n in ((384, d, d), (64, d, 4 * d), (64, 4 * d, d)):
             product("matmul_bt", dt, m, kk, n)
 
 if wants("conv"):
