@@ -60,6 +60,7 @@ const FORMS: &[&str] = &[
     "index::scatters_in_any_order",
     "matmul::every_dtype_moves_by_words",
     "matmul::every_way_gives",
+    "matmul::few_columns_give",
     "matmul::vectors_of_every_dtype",
     "packed_products::epilogues",
     "packed_products::what_is_not_finite",

@@ -60,7 +60,7 @@ fn expected(a: &Matrix, b: &Matrix, [batch, m, k, n]: [usize; 4]) -> Vec<f64> {
 }
 
 /// No product has more ways.
-const MOST_WAYS: u8 = 15;
+const MOST_WAYS: u8 = 18;
 
 /// Every way of a product gives the exact sums, in the dtype that sums are kept in; how many ways there were.
 fn all_ways(
@@ -104,22 +104,27 @@ fn every_way_gives_exact_sums() {
         [1, 2, 64, 64],
         [1, 8, 64, 64],
         [1, 64, 64, 64],
+        // Few columns.
+        [2, 40, 36, 5],
     ];
     let many: &[_] = &[
         [1, 1, 17, 16],
         [1, 130, 33, 70],
         [2, 64, 48, 132],
         [3, 3, 100, 36],
+        [1, 70, 48, 6],
     ];
     let [f32, f16, bf16, u8] = [DType::F32, DType::F16, DType::BF16, DType::U8];
     let mixed = [[f32, f16], [bf16, f32], [f16, bf16]];
-    let devices: [(_, &[_], &[[DType; 2]]); 6] = [
+    let devices: [(_, &[_], &[[DType; 2]]); 7] = [
         (&default, many, &[[f32; 2], [f16; 2], [bf16; 2], [u8; 2]]),
         (&default, few, &mixed),
         (&large, few, &[[f32; 2], [f16; 2], [bf16; 2]]),
         (&large, &few[1..2], &mixed),
         (&large, &[[2, 130, 70, 132]], &[[f32; 2], [bf16; 2]]),
         (&large, &[[2, 131, 35, 67], [3, 20, 33, 64]], &[[f16; 2]]),
+        // Shares of every tile.
+        (&large, &[[1, 132, 256, 68]], &[[f16; 2]]),
     ];
     for (exec, all, dtypes) in devices {
         let execs: Vec<_> = (0..MOST_WAYS).map(|way| exec.in_way(way)).collect();
