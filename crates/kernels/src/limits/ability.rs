@@ -122,6 +122,11 @@ impl Ability {
     /// Devices that differ in what they choose, for the catalogue.
     pub(crate) const SAMPLES: [Self; 2] = [Self::WEBGPU, Self::LARGE];
 
+    /// Whether it is a GPU of many multiprocessors, as far as the kind of the adapter tells; browsers do not say what theirs is.
+    pub(crate) const fn is_large(&self) -> bool {
+        cfg!(not(target_arch = "wasm32")) && self.busy_groups >= Self::LARGE.busy_groups
+    }
+
     pub(crate) fn of(device: &Device) -> Self {
         Self::new(device.caps(), device.adapter().kind)
     }

@@ -54,7 +54,7 @@ impl Shared {
     /// H200, however few they are, and 512 channels of 7 × 7 take 39 µs instead of 352. Smaller devices have not been measured.
     pub(super) fn pays(self, g: &Geometry, ability: &Ability) -> bool {
         let busy = ability.busy_groups;
-        busy >= Ability::LARGE.busy_groups && tiles(g, self.tile) * 8 < busy
+        ability.is_large() && tiles(g, self.tile) * 8 < busy
     }
 
     /// The kernel of each share.

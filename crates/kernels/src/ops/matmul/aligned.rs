@@ -139,6 +139,7 @@ impl Aligned {
             // Lines of f32 fit a binding, however much longer they become.
             && p.outputs().saturating_mul(8) <= plan.exec.ability().binding_bytes
             && plan.ends.epilogue.is_none()
+            // The lines of a flipped product are columns of the output.
             && !p.flipped;
         let padded = Problem {
             k: self.depth,

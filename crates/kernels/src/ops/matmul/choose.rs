@@ -120,7 +120,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     // Matrix units make up for empty rows.
     let idle = !Tile::DEFAULT.fills(p.m, p.n, p.batches(), ability);
     let small = small_units(p);
-    let timed = units.then(|| least_time(p, ability)).flatten();
+    let timed = if units { least_time(p, ability) } else { None };
     let shared = match timed {
         Some((_, shared)) => shared,
         None if units && lies_in_vectors(p) => Shared::paying(p, small, dtype, ability),
@@ -148,7 +148,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     if few_long_outputs(p, units, ability) || half_words_of_a_row(p, dtype, ability) {
         return Choice::Dot(dot(p, ability));
     }
-    if let Some(columns) = columns_paying(p, dtype, units, ability) {
+    if MATRIX_UNITS && let Some(columns) = columns_paying(p, dtype, units, ability) {
         return Choice::Narrow(columns);
     }
     if let Some(tile) = little_tile(p, dtype, ability) {
@@ -178,7 +178,7 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     let deep_enough = p.k >= UNITS_DEPTH[usize::from(!lies_in_vectors(p))];
     let tile = match timed {
         Some((tile, _)) => tile,
-        None if MATRIX_UNITS && units && deep_enough => units_tile(p, small, ability),
+        None if units && deep_enough => units_tile(p, small, ability),
         None => vector_tile(p, ability),
     };
     // Tiles smaller than these have not been measured.
@@ -255,12 +255,19 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
         Tile::DEFAULT
     };
     let large = has_units(dtype, ability).then_some(Tile::COOPERATIVE);
-    let shared = [Some(tile), large].into_iter().flatten();
-    let shared = shared
-        .flat_map(|tile| [2, 4, 8].map(|shares| Shared::new(p, shares, tile, dtype, ability)));
-    let all = all.chain(shared.flatten().map(Choice::Shared));
-    let narrow = [narrow, few_columns].map(|lie| lie(p, dtype, ability).map(Choice::Narrow));
-    let all = all.chain(narrow.into_iter().flatten());
+    let mut shared = Vec::new();
+    for tile in [Some(tile), large].into_iter().flatten() {
+        for shares in [2, 4, 8] {
+            shared.extend(Shared::new(p, shares, tile, dtype, ability).map(Choice::Shared));
+        }
+    }
+    let all = all.chain(shared);
+    let columns = match MATRIX_UNITS {
+        true => few_columns(p, dtype, ability),
+        false => None,
+    };
+    let narrow = narrow(p, dtype, ability).into_iter().chain(columns);
+    let all = all.chain(narrow.map(Choice::Narrow));
     let all = all.chain([Choice::Dot(dot(p, ability))]);
     Ways::new(default, all.filter(|way| *way != default))
 }

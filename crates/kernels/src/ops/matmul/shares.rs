@@ -68,9 +68,15 @@ impl Shared {
         dtype: DType,
         ability: &Ability,
     ) -> Option<Self> {
-        let halves = std::iter::successors(Some(shares), |shares| Some(shares / 2));
-        let mut several = halves.take_while(|shares| *shares > 1);
-        several.find_map(|shares| Self::new(p, shares, tile, dtype, ability))
+        let mut shares = shares;
+        while shares > 1 {
+            let shared = Self::new(p, shares, tile, dtype, ability);
+            if shared.is_some() {
+                return shared;
+            }
+            shares /= 2;
+        }
+        None
     }
 
     /// So many equal shares, if there are: whole tiles deep, and with room for their sums.

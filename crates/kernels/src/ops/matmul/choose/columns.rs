@@ -4,7 +4,7 @@
 use ziggurat_core::DType;
 
 use super::{Load, NARROW, Narrow, TALL_ROWS, lies_in_vectors, loads, narrow};
-use crate::limits::ability::{Ability, MATRIX_UNITS};
+use crate::limits::ability::Ability;
 use crate::ops::matmul::problem::Problem;
 
 /// Columns up to which each of them may be read word by word, and the outputs and multiplications from which on that takes less time
@@ -25,10 +25,9 @@ const LEAST_DEPTH: [u64; 2] = [32, 256];
 const UNITS_WORK: u64 = 1 << 23;
 const UNITS_ROWS: u64 = 1 << 8;
 
-/// The kernel of few rows for few columns.
+/// The kernel of few rows for few columns, which programs for the web have no part for that writes down columns, for its size.
 pub(super) fn few_columns(p: &Problem, dtype: DType, ability: &Ability) -> Option<Narrow> {
-    // Programs for the web have no part that writes down columns, for its size.
-    let few = MATRIX_UNITS && (2..NARROW).contains(&p.n) && p.one_dtype;
+    let few = (2..NARROW).contains(&p.n) && p.one_dtype;
     let narrow = narrow(&few.then(|| p.flipped())?, dtype, ability)?;
     Some(Narrow {
         columns: true,
@@ -61,8 +60,7 @@ pub(super) fn columns_paying(
     };
     // Tiles of all matrices of a batch: 16 products of 1,024 × 64 × 4 of f16 5 µs instead of 9, 64 of 256 × 128 × 3 11 instead of 16.
     let pays = pays && (p.batches() == 1 || p.k >= LEAST_DEPTH[1]);
-    let large = ability.busy_groups >= Ability::LARGE.busy_groups;
-    let columns = (large && pays).then(|| few_columns(p, dtype, ability))?;
+    let columns = (ability.is_large() && pays).then(|| few_columns(p, dtype, ability))?;
     columns.filter(|narrow| p.m >= 4 * u64::from(narrow.vec4))
 }
 
@@ -75,6 +73,5 @@ pub(super) fn fills_units(p: &Problem) -> bool {
 /// Whether a single row is multiplied by 16-bit elements that lie in no vectors: on an H200 1 × 768 × 50257 of f16 46 µs by rows of
 /// lanes, 65 by the kernel of few rows.
 pub(super) fn half_words_of_a_row(p: &Problem, dtype: DType, ability: &Ability) -> bool {
-    let large = ability.busy_groups >= Ability::LARGE.busy_groups;
-    large && p.m == 1 && dtype.bytes() == 2 && loads(p)[1] == Load::Words
+    ability.is_large() && p.m == 1 && dtype.bytes() == 2 && loads(p)[1] == Load::Words
 }

@@ -37,10 +37,12 @@ const SHALLOW_DEPTH: u64 = 3 << 10;
 
 /// Whether rows of lanes take less time than few tiles, or few workgroups of few rows, because outputs are few and take long.
 pub(super) fn few_long_outputs(p: &Problem, units: bool, ability: &Ability) -> bool {
+    if !ability.is_large() {
+        return false;
+    }
     let [rows, cols] = Tile::DEFAULT.count(p.m, p.n);
     let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
     let busy = ability.busy_groups;
-    let large = busy >= Ability::LARGE.busy_groups;
     // Shares of tiles on matrix units are faster again, and few columns that are read in vectors.
     let along = p.b_depth.abs() == 1;
     let faster = units && p.m > 1 || p.n < NARROW && along;
@@ -50,7 +52,7 @@ pub(super) fn few_long_outputs(p: &Problem, units: bool, ability: &Ability) -> b
         _ if p.k < LONG[3] || along => (LONG[2], 128),
         _ => (LONG[3], 32),
     };
-    large && tiles.saturating_mul(each) <= busy && p.outputs() <= outputs && p.k >= long
+    tiles.saturating_mul(each) <= busy && p.outputs() <= outputs && p.k >= long
 }
 
 /// Whether all tiles without matrix units take so little time that they need not become f16 for these.
@@ -68,11 +70,13 @@ pub(super) fn of_few_tiles(
     units: bool,
     ability: &Ability,
 ) -> Option<Choice> {
+    if !ability.is_large() || p.m.min(p.n) < NARROW {
+        return None;
+    }
     let [rows, cols] = Tile::DEFAULT.count(p.m, p.n);
     let tiles = rows.saturating_mul(cols).saturating_mul(p.batches());
     let busy = ability.busy_groups;
-    let fits = p.k > 0 && Tile::DEFAULT.fits(ability);
-    if !fits || p.m.min(p.n) < NARROW || busy < Ability::LARGE.busy_groups || tiles * 8 >= busy {
+    if p.k == 0 || !Tile::DEFAULT.fits(ability) || tiles * 8 >= busy {
         return None;
     }
     let work = p.outputs().saturating_mul(p.k);

@@ -21,7 +21,7 @@ pub(super) fn little_tile(p: &Problem, dtype: DType, ability: &Ability) -> Optio
     let sides = p.m >= super::NARROW && super::has_columns(p, ability);
     // The kernel of few rows reads columns of one product once, which smaller devices have not been measured without.
     let few = p.batches() == 1 && p.m <= super::FEW_ROWS;
-    let sides = sides && (!few || ability.busy_groups >= Ability::LARGE.busy_groups);
+    let sides = sides && (!few || ability.is_large());
     (many && pays && sides && p.k > 0 && tile.fits(ability)).then_some(tile)
 }
 
@@ -29,7 +29,7 @@ pub(super) fn little_tile(p: &Problem, dtype: DType, ability: &Ability) -> Optio
 fn worth(p: &Problem, dtype: DType, ability: &Ability) -> u64 {
     match dtype {
         _ if p.k <= 8 => 16,
-        DType::F16 if MATRIX_UNITS && has_units(dtype, ability) => match p.k {
+        DType::F16 if has_units(dtype, ability) => match p.k {
             ..=32 => 8,
             33..=64 if super::lies_in_vectors(p) => 4,
             33..=64 => 8,

@@ -129,8 +129,10 @@ pub(super) fn rows_in_waves(
         (9.., _) | (5.., DType::BF16) if p.k <= SHORT_WAVES => 3,
         _ => return None,
     };
-    let large = MATRIX_UNITS && ability.busy_groups >= Ability::LARGE.busy_groups;
-    if !large || groups.saturating_mul(8) <= waves * ability.busy_groups || p.k < WAVES_DEPTH {
+    if !ability.is_large()
+        || groups.saturating_mul(8) <= waves * ability.busy_groups
+        || p.k < WAVES_DEPTH
+    {
         return None;
     }
     Scaled::paying(p, dtype, ability).map(Choice::Scaled)
@@ -157,5 +159,5 @@ pub(super) fn small_units(p: &Problem) -> Tile {
 
 /// Whether there are matrix units for a dtype.
 pub(super) fn has_units(dtype: DType, ability: &Ability) -> bool {
-    dtype == DType::F16 && Tile::COOPERATIVE_64.fits(ability)
+    MATRIX_UNITS && dtype == DType::F16 && Tile::COOPERATIVE_64.fits(ability)
 }
