@@ -4,6 +4,8 @@
 //! integers wrap. Invariant: every product of a row and a column enters the sum (0 · inf is NaN), and nothing else
 //! does: positions outside the matrices count as 0 on both sides.
 
+use ziggurat_core::Shape;
+
 use crate::fused::Operand;
 use crate::limits::ability::{MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::parts;
@@ -17,7 +19,6 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 use crate::source::params::params;
-use ziggurat_core::Shape;
 
 mod aligned;
 mod choose;

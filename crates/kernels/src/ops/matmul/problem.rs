@@ -129,7 +129,7 @@ impl Problem {
 
     /// The product of the transposed operands in the other order, whose result is the transposed one.
     pub(crate) fn flipped(&self) -> Self {
-        let turned = |axis: &Axis<2>| Axis {
+        let swapped = |axis: &Axis<2>| Axis {
             dim: axis.dim,
             strides: [axis.strides[1], axis.strides[0]],
         };
@@ -137,7 +137,7 @@ impl Problem {
             m: self.n,
             n: self.m,
             k: self.k,
-            batch: self.batch.iter().map(turned).collect(),
+            batch: self.batch.iter().map(swapped).collect(),
             a_aligned: self.b_aligned,
             b_aligned: self.a_aligned,
             a_row: self.b_col,
@@ -152,7 +152,7 @@ impl Problem {
 
     /// A single column of results lies as a row does: that of the transposed operands, which kernels of few rows compute.
     pub(crate) fn with_rows_for_columns(self) -> Self {
-        // Kernels of operands that differ have the dtype of the first.
+        // Of operands that differ `out` may have the dtype of a if b is f32, and not the other way round.
         if self.n == 1 && self.m > 1 && self.one_dtype {
             self.flipped().with_rows_joined()
         } else {

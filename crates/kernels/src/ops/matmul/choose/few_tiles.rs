@@ -10,10 +10,10 @@ use crate::ops::matmul::shares::Shared;
 use crate::ops::tile::Tile;
 
 /// Multiplications up to which rows of lanes take less time than few tiles, and of how many of those: on an H200 128 cubed 4.9 µs
-/// instead of 10.0, 64 × 784 × 128 10.0 instead of 11.8. The same where
-/// operands do not lie in vectors, which the other kernels then read word by word: 190 cubed 7.9 instead of 13.4, but 255 cubed 13.6
-/// instead of 11.2; and where the kernel of few rows has more workgroups than there are multiprocessors, 257 cubed 14.1 instead of
-/// 21.2. Of f16, where there are matrix units, 129 cubed 5.7 instead of 10, 190 cubed 10.4 by either.
+/// instead of 10.0, 64 × 784 × 128 10.0 instead of 11.8. The same where operands do not lie in vectors, which the other kernels then
+/// read word by word: 190 cubed 7.9 instead of 13.4, but 255 cubed 13.6 instead of 11.2; and where the kernel of few rows has more
+/// workgroups than there are multiprocessors, 257 cubed 14.1 instead of 21.2. Of f16, where there are matrix units, 129 cubed 5.7
+/// instead of 10, 190 cubed 10.4 by either.
 const LITTLE_WORK: [[u64; 2]; 2] = [[1 << 21, 64], [13 << 19, 256]];
 const LITTLE_WORK_IN_WORDS: [u64; 2] = [8 << 20, 17 << 20];
 /// Outputs up to which they do as well, if those take long: 64 × 4096 × 64 16.9 µs instead of 209.
