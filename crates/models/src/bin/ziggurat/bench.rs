@@ -10,7 +10,7 @@ use std::time::Instant;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use ziggurat_models::{Decoder, DecoderSlots, DeviceSampler, Error, Sampler, Sampling};
-use ziggurat_tensor::Tensor;
+use ziggurat_tensor::{KernelTime, Tensor};
 
 use crate::{Cache, Load, Outcome};
 
@@ -36,7 +36,7 @@ pub(crate) struct Bench {
     /// Runs, of which the medians are printed; one more goes before them and does not count
     #[arg(long, default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     runs: usize,
-    /// Prints also what the GPU took for each kernel of the steps of one more run, the longest first
+    /// Prints also what the GPU took for each kernel of one more run, of the prompt's pass and of a step, the longest first
     #[arg(long)]
     profile: bool,
 }
@@ -63,9 +63,9 @@ impl Bench {
         let prompt = (0..self.prompt_tokens)
             .map(|at| u32::try_from(at.wrapping_mul(31) % vocabulary))
             .collect::<Result<Vec<_>, _>>()?;
-        let (_, dispatches) = self.measure(&decoder, &prompt, false)?;
+        let (_, dispatches) = self.measure(&decoder, &prompt, None)?;
         let runs = (0..self.runs)
-            .map(|_| Ok(self.measure(&decoder, &prompt, false)?.0))
+            .map(|_| Ok(self.measure(&decoder, &prompt, None)?.0))
             .collect::<Result<Vec<_>, Error>>()?;
         let median = |of: fn(&Times) -> f64| median(runs.iter().map(of).collect());
         let sequences = self.sequences;
@@ -97,7 +97,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Times of the kernels of all steps behind the first, which is captured.
+    /// Times of the kernels of the prompt's pass, and of all steps behind the first, which is captured.
     fn print_profile(
         &self,
         decoder: &Arc<Decoder>,
@@ -109,30 +109,36 @@ impl Bench {
             writeln!(out, "this adapter has no timestamps")?;
             return Ok(());
         }
-        self.measure(decoder, prompt, true)?;
-        let kernels = device.profile_blocking()?;
+        let mut of_prompt = Vec::new();
+        self.measure(decoder, prompt, Some(&mut of_prompt))?;
+        let steps = device.profile_blocking()?;
         device.set_profiling(false);
-        writeln!(out, "µs per step, dispatches per step, GB/s, kernel:")?;
-        let steps = (self.new_tokens - 2) as f64;
-        for kernel in kernels {
-            writeln!(
-                out,
-                "{:>8.1} {:>6.1} {:>7.1} {}",
-                kernel.total_ns as f64 / 1e3 / steps,
-                kernel.count as f64 / steps,
-                kernel.gigabytes_per_second(),
-                kernel.label
-            )?;
+        for (what, kernels, passes) in [
+            ("of the prompt", &of_prompt, 1),
+            ("per step", &steps, self.new_tokens - 2),
+        ] {
+            writeln!(out, "µs {what}, dispatches {what}, GB/s, kernel:")?;
+            for kernel in kernels {
+                writeln!(
+                    out,
+                    "{:>8.1} {:>6.1} {:>7.1} {}",
+                    kernel.total_ns as f64 / 1e3 / passes as f64,
+                    kernel.count as f64 / passes as f64,
+                    kernel.gigabytes_per_second(),
+                    kernel.label
+                )?;
+            }
         }
         Ok(())
     }
 
-    /// One run with a sequence of its own, and how many dispatches a step has. A profile forgets what was before the replays.
+    /// One run with a sequence of its own, and how many dispatches a step has. With a profile that of the prompts' passes is
+    /// taken, and what is left behind is that of the replays.
     fn measure(
         &self,
         decoder: &Arc<Decoder>,
         prompt: &[u32],
-        profiled: bool,
+        mut of_prompt: Option<&mut Vec<KernelTime>>,
     ) -> Result<(Times, Option<usize>), Error> {
         let start = Instant::now();
         let since = |earlier: f64| start.elapsed().as_secs_f64() - earlier;
@@ -140,6 +146,9 @@ impl Bench {
         let cache = self.cache.dtype().unwrap_or(decoder.dtype());
         let mut slots = DecoderSlots::with_cache(decoder, self.sequences, capacity, cache)?;
         let mut draw = self.drawing(decoder)?;
+        if of_prompt.is_some() {
+            drop(decoder.device().profile_blocking()?);
+        }
         let ready = since(0.0);
         let scores = (0..self.sequences)
             .map(|slot| Ok(slots.extend(slot, prompt)?.unsqueeze(0)?))
@@ -147,6 +156,9 @@ impl Bench {
         let scores = Tensor::concat(&scores.iter().collect::<Vec<_>>(), 0)?;
         decoder.device().synchronize_blocking()?;
         let prefill = since(ready);
+        if let Some(kernels) = &mut of_prompt {
+            **kernels = decoder.device().profile_blocking()?;
+        }
         let mut tokens = draw(&scores)?;
         tokens.read()?;
         let first = since(0.0);
@@ -170,7 +182,7 @@ impl Bench {
         };
         step()?;
         let capture = since(first);
-        if profiled {
+        if of_prompt.is_some() {
             drop(decoder.device().profile_blocking()?);
         }
         for _ in 2..self.new_tokens {
