@@ -1,7 +1,7 @@
 // Computes: out[i] = the numbers of a row of blocks, for each i.
 // Bindings: params, the blocks, out (declared by the operand and output parts); indices (by the row part).
-// Grid: one invocation per unit of a row of the result, folded.
-// Requires: RUNS, unit_at, run_at, run_of (format part); row_of (row part); store4.
+// Grid: one invocation per word of a unit of a row of the result, folded: neighbours write neighbouring vectors.
+// Requires: RUNS, unit_at, run_at, run_of (format part); by_word (word part); row_of (row part); store4.
 // Accuracy: exact in f32, then one rounding to the dtype.
 
 override WG: u32 = 256u;
@@ -13,20 +13,18 @@ fn main(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let id = (group.x + (group.y + group.z * groups.y) * groups.x) * WG + lid;
-    let line = id / params.units;
+    let words = params.units * 4u;
+    let line = id / words;
     if line >= params.m {
         return;
     }
-    let i = id - line * params.units;
-    let unit = unit_at(row_of(line) * params.units + i);
+    let at = id - line * words;
+    let i = at / 4u;
+    let word = at % 4u;
+    let unit = by_word(unit_at(row_of(line) * params.units + i), word);
     // In vectors of four elements.
-    let first = params.out_offset / 4u + line * params.units * RUNS * 4u;
+    let first = params.out_offset / 4u + line * params.units * RUNS * 4u + word;
     for (var r = 0u; r < RUNS; r++) {
-        let at = first + run_at(i, r);
-        let numbers = run_of(unit, r);
-        store4(at * 4u, vec4<out_elem>(numbers.v0));
-        store4((at + 1u) * 4u, vec4<out_elem>(numbers.v1));
-        store4((at + 2u) * 4u, vec4<out_elem>(numbers.v2));
-        store4((at + 3u) * 4u, vec4<out_elem>(numbers.v3));
+        store4((first + run_at(i, r)) * 4u, vec4<out_elem>(run_of(unit, r).v0));
     }
 }

@@ -231,6 +231,15 @@ const fn decoding(format: BlockFormat) -> (&'static str, &'static [&'static str]
     }
 }
 
+/// The part that takes one word of a unit.
+const fn word(format: BlockFormat) -> &'static str {
+    match format {
+        BlockFormat::Q5_0 | BlockFormat::Q5_1 => "quantised/word_fifths.wgsl",
+        BlockFormat::Q3_K | BlockFormat::Q5_K | BlockFormat::Q6_K => "quantised/word_high.wgsl",
+        _ => "quantised/word.wgsl",
+    }
+}
+
 /// Where the scales of blocks are converted by functions of their own.
 const SCALE: &str = "scale";
 
@@ -317,7 +326,7 @@ pub(super) fn rows(format: BlockFormat, out: DType, rows: Rows) -> KernelChoice 
     };
     choice
         .parts(parts)
-        .parts(&[out, "quantised/rows.wgsl"])
+        .parts(&[word(format), out, "quantised/rows.wgsl"])
         .constant("WG", super::rows::ROWS_GROUP)
         // A row that is decoded has units.
         .without_division_checks()

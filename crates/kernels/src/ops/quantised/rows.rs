@@ -17,6 +17,8 @@ use crate::run::executor::Executor;
 use crate::run::plan::{Bound, Planned, Planner};
 use crate::run::view::View;
 
+/// Words of a unit, each of which an invocation decodes.
+const UNIT_WORDS: u64 = 4;
 /// Invocations of a workgroup that decodes rows.
 pub(super) const ROWS_GROUP: u32 = 256;
 
@@ -59,7 +61,8 @@ fn plan_rows(
         Rows::ByIndex { .. } => Some(first),
     };
     let choice = kernel::rows(shape.format, computed, rows);
-    let grid = Grid::elements((m as u64).saturating_mul(shape.units()), 1);
+    let words = shape.units().saturating_mul(UNIT_WORDS);
+    let grid = Grid::elements((m as u64).saturating_mul(words), 1);
     let bindings = [bound, Some(blocks), Some(out)];
     p.last(choice, bindings.into_iter().flatten(), &params, grid);
     Ok(Planned::Steps)
