@@ -11,7 +11,7 @@ use ziggurat_tensor::{DType, Tensor, read_many};
 
 #[cfg(feature = "chat")]
 use crate::chat::Message;
-use crate::decoder::{CHUNK, DecoderSlots};
+use crate::decoder::DecoderSlots;
 use crate::device_sampler::{DeviceSampler, Draw};
 use crate::generation::{Finish, GenerateOptions, Piece};
 use crate::sequence::{Pending, Sequence};
@@ -292,7 +292,7 @@ impl Batch {
         let Some(running) = self.running.get_mut(slot).and_then(Option::as_mut) else {
             return Ok(());
         };
-        let count = running.unread.len().min(CHUNK);
+        let count = running.unread.len().min(self.slots.chunk());
         let scores = (self.slots).extend(slot, running.unread.get(..count).unwrap_or_default())?;
         running.unread.drain(..count);
         running.begun = true;

@@ -16,7 +16,7 @@ pub use state::DecoderState;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use fields::Fields;
-pub(crate) use slots::CHUNK;
+pub(crate) use slots::chunk;
 
 use ziggurat_tensor::{DType, Device, Error as TensorError, KvSlots, RopeTable, Tensor};
 

@@ -2,7 +2,6 @@
 
 use ziggurat_tensor::{DType, Device};
 
-use crate::decoder::CHUNK;
 use crate::{DecoderConfig, Error};
 
 /// Bytes that this program could still have of a device, if anybody knows: what its driver says, and what is left of
@@ -46,10 +45,10 @@ pub(crate) fn of_caches(
     product(&[2, config.layers, slots, config.key_heads, capacity, head])
 }
 
-/// Bytes of what is there between kernels while a piece of a prompt goes through a decoder, in a context of so many tokens: two
+/// Bytes of what is there between kernels while a piece of a prompt, `chunk` tokens, goes through a decoder, in a context of so many tokens: two
 /// activations (what came in, and its norm or what is added to it) and the greater half of a layer; and the scores of the last
 /// token. If weights are quantised, the greatest of a layer is decoded for the moment.
-pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, quantised: bool) -> u64 {
+pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, chunk: usize, quantised: bool) -> u64 {
     let (width, dim) = (config.width, config.head_dim);
     let (queries, keys) = (
         product(&[config.heads, dim]),
@@ -58,7 +57,7 @@ pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, quantised: bool) -> 
     // Queries and keys before and behind rotation, values, and the result in both orders of axes.
     let attention = (queries.saturating_mul(4)).saturating_add(keys.saturating_mul(3));
     let gated = product(&[3, config.hidden]);
-    let rows = config.context.min(CHUNK) as u64;
+    let rows = config.context.min(chunk) as u64;
     let row = product(&[2, width]).saturating_add(attention.max(gated));
     let widest = queries.max(config.hidden as u64);
     let decoded = widest.saturating_mul(width as u64 * u64::from(quantised));

@@ -2,16 +2,25 @@
 
 use std::sync::Arc;
 
-#[cfg(not(target_arch = "wasm32"))]
-use ziggurat_tensor::Device;
-use ziggurat_tensor::{Captured, DType, KvSlots, Tensor};
+use ziggurat_tensor::{AdapterKind, Captured, DType, Device, KvSlots, Tensor};
 
 use super::Decoder;
 use crate::blocks::Place;
 use crate::{Error, memory};
 
-/// Tokens that go through the model at once while a prompt is read.
-pub(crate) const CHUNK: usize = 256;
+/// Tokens that go through the model at once while a prompt is read: each time quantised weights are decoded once more, and what
+/// waits for it, other sequences and a wish to stop, waits longer for more tokens.
+const CHUNK: usize = 256;
+/// The same on a GPU with memory of its own, whose products take less time for each token by then, too: docs/models.md has numbers.
+const LONG_CHUNK: usize = 1024;
+
+/// How many tokens go through the model at once while a prompt is read.
+pub(crate) fn chunk(device: &Device) -> usize {
+    match device.adapter().kind {
+        AdapterKind::Discrete => LONG_CHUNK,
+        _ => CHUNK,
+    }
+}
 
 /// Sequences under way, each in a slot of its own: their keys and values, and the captured step that adds one token to each.
 ///
@@ -108,6 +117,11 @@ impl DecoderSlots {
         self.lens.get(slot).copied().unwrap_or(0)
     }
 
+    /// How many tokens go through the model at once while a prompt is read.
+    pub(crate) fn chunk(&self) -> usize {
+        chunk(self.decoder.device())
+    }
+
     /// Whether a slot's sequence has no tokens.
     pub fn is_empty(&self, slot: usize) -> bool {
         self.len(slot) == 0
@@ -132,7 +146,7 @@ impl DecoderSlots {
     pub fn extend(&mut self, slot: usize, tokens: &[u32]) -> Result<Tensor, Error> {
         self.check(slot, tokens)?;
         let mut scores = Err(Error::NoTokens);
-        for chunk in tokens.chunks(CHUNK) {
+        for chunk in tokens.chunks(self.chunk()) {
             scores = Ok(self.pass(slot, chunk, true)?);
         }
         Ok(scores?.reshape_to([self.decoder.config().vocabulary])?)

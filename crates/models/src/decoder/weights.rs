@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use ziggurat_tensor::{DType, Device, Tensor};
 
 use super::config::scaling::FACTORS;
-use super::{Decoder, DecoderConfig};
+use super::{Decoder, DecoderConfig, chunk};
 use crate::blocks::{
     CausalAttention, DecoderLayer, GatedMlp, Linear, Linears, RmsNorm, RopeScaling, Weight,
     rope_table,
@@ -365,7 +365,7 @@ pub(super) fn load(
     let quantised = all.iter().any(|wanted| source.blocks(wanted).is_some());
     // What it takes to load them is free again when a sequence begins.
     let sequence = memory::of_caches(&config, 1, config.context, dtype)
-        .saturating_add(memory::of_pass(&config, dtype, quantised));
+        .saturating_add(memory::of_pass(&config, dtype, chunk(device), quantised));
     let besides = loading.max(sequence);
     let requested = weights.saturating_add(tables).saturating_add(besides);
     memory::check(device, requested)?;
