@@ -1,10 +1,11 @@
-//! Products with weights in blocks.
+//! Products with weights in blocks, and their numbers.
 
-use ziggurat_tensor::{BlockFormat, DType, QuantizedTensor};
+use ziggurat_tensor::{BlockFormat, DType, QuantizedTensor, Tensor};
 
 use super::size;
 use crate::bench::case::{Case, Cost, Ready, amount};
-use crate::bench::expect::product;
+use crate::bench::expect::{near, product, row, spread, worst};
+use xtask::failure::Failure;
 
 const FORMATS: [BlockFormat; 4] = [
     BlockFormat::Q8_0,
@@ -13,7 +14,8 @@ const FORMATS: [BlockFormat; 4] = [
     BlockFormat::Q6_K,
 ];
 
-/// One row of f32, which is what a step of a decoder multiplies; the largest weight is beyond what caches hold. Then several rows.
+/// One row of f32, which is what a step of a decoder multiplies; the largest weight is beyond what caches hold. Then several rows,
+/// and what a prompt decodes first, in both dtypes of activations.
 pub(super) fn cases(quick: bool) -> Vec<Case> {
     let k = size(quick, 4096, 256);
     let long = size(quick, 11_008, 512);
@@ -23,23 +25,52 @@ pub(super) fn cases(quick: bool) -> Vec<Case> {
         let row = [[1, k, k], [1, k, long], [1, long, k], [1, k, most]];
         let rows = [2, 4, 8, 16, size(quick, 512, 32)].map(|m| [m, k, k]);
         let shapes = row.into_iter().chain(rows);
-        cases.extend(shapes.map(|shape| linear(format, shape)));
+        cases.extend(shapes.map(|shape| linear(format, DType::F32, shape)));
+        cases.push(linear(format, DType::F16, [size(quick, 512, 32), k, k]));
+        cases.extend([DType::F32, DType::F16].map(|dtype| dequantize(format, dtype, [most, k])));
     }
     cases
 }
 
 /// `x wᵀ`; the bytes are those of the blocks.
-fn linear(format: BlockFormat, [m, k, n]: [usize; 3]) -> Case {
+fn linear(format: BlockFormat, dtype: DType, [m, k, n]: [usize; 3]) -> Case {
     let blocks = n * k / format.elements();
-    let bytes = blocks * format.bytes() + DType::F32.bytes() * m * (n + k);
+    let bytes = blocks * format.bytes() + dtype.bytes() * m * (n + k);
     let cost = Cost::bytes(bytes).flops(2.0 * amount(m) * amount(n) * amount(k));
     let op = format!("linear_{format}").to_lowercase();
-    Case::new(op, DType::F32, format!("{m}x{k}x{n}"), cost, move |lab| {
-        let x = lab.uniform(&[m, k], DType::F32)?;
+    Case::new(op, dtype, format!("{m}x{k}x{n}"), cost, move |lab| {
+        let x = lab.uniform(&[m, k], dtype)?;
         let bytes = random(format, blocks);
         let w = QuantizedTensor::from_blocks(x.device(), &bytes, [n, k], format)?;
         let check = product(&x, &w.dequantize(DType::F32)?.t()?);
-        Ok(Ready::new(DType::F32, check, move || w.linear(&x, None)))
+        Ok(Ready::new(dtype, check, move || w.linear(&x, None)))
+    })
+}
+
+/// The numbers of blocks, `[n, k]`, read and written.
+fn dequantize(format: BlockFormat, dtype: DType, [n, k]: [usize; 2]) -> Case {
+    let blocks = n * k / format.elements();
+    let cost = Cost::bytes(blocks * format.bytes() + dtype.bytes() * n * k);
+    let op = format!("dequantize_{format}").to_lowercase();
+    Case::new(op, dtype, format!("[{n},{k}]"), cost, move |lab| {
+        let bytes = random(format, blocks);
+        let w = QuantizedTensor::from_blocks(&lab.device, &bytes, [n, k], format)?;
+        let of_row = bytes.len() / n;
+        let mut wanted = Vec::new();
+        for index in spread(n, 3) {
+            let numbers = format.dequantize(&bytes[index * of_row..][..of_row]);
+            let numbers = numbers.ok_or_else(|| Failure::new("rows are no whole blocks"))?;
+            let numbers = numbers.into_iter().map(|x| near(f64::from(x)));
+            wanted.push((index, numbers.collect::<Vec<_>>()));
+        }
+        let check = Box::new(move |out: &Tensor| {
+            let mut error = 0.0_f64;
+            for (index, want) in &wanted {
+                error = error.max(worst(&row(out, *index)?, want));
+            }
+            Ok(error)
+        });
+        Ok(Ready::new(dtype, check, move || w.dequantize(dtype)))
     })
 }
 
