@@ -45,7 +45,7 @@ pub(crate) fn of_caches(
     product(&[2, config.layers, slots, config.key_heads, capacity, head])
 }
 
-/// Bytes of what is there between kernels while a piece of a prompt, `chunk` tokens, goes through a decoder, in a context of so many tokens: two
+/// Bytes of what is there between kernels while a piece of a prompt, of up to `chunk` tokens, goes through a decoder: two
 /// activations (what came in, and its norm or what is added to it) and the greater half of a layer; and the scores of the last
 /// token. If weights are quantised, the greatest of a layer is decoded for the moment.
 pub(crate) fn of_pass(config: &DecoderConfig, dtype: DType, chunk: usize, quantised: bool) -> u64 {
