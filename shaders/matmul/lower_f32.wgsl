@@ -39,7 +39,7 @@ fn weigh(w: Weights, lid: u32, is_across: u32) {
         tops = max(tops, partial_sums[WG + other]);
     }
     if any(sums < 8.0 * tops) {
-        misfits |= 0x8000u;
+        misfits |= UNFIT;
     }
     workgroupBarrier();
 }

@@ -1,7 +1,9 @@
 // Part of the kernels of tiles on matrix units whose operands become f16 on their way into workgroup memory: each is multiplied by a power of two, so that the largest magnitude of the tile's lines up to here lies in [2^14, 2^15).
-// Where later parts have larger ones, sums are scaled to match. Elements that f16 has no room for flag the tile, which another kernel computes.
+// Where later parts have larger ones, sums are scaled to match. NaN and infinities flag the tile, which another kernel computes.
+// So do smaller elements than f16 has room for, strays, where they matter. They are known less exactly: a sum of a certain magnitude is
+// off by no more than the bound has for one term more, and only smaller sums need the other kernel.
 // Bindings: out_1, a flag for each tile.
-// Requires: Params, loaded, RANGE, magnitude, misfit, scaled (units_bf16.wgsl and its like), partial_sums, LOADS, SIDE.
+// Requires: Params, loaded, RANGE, STRAY, magnitude, strays_of, scaled (units_bf16.wgsl and its like), Strip, partial_sums, LOADS, SIDE.
 
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 
@@ -25,8 +27,9 @@ const MOST_GROWTH: u32 = 60u;
 var<private> first_tops: vec2<u32>;
 var<private> tops: vec2<u32>;
 var<private> scales: Scales;
-// Whether elements have been seen that do not fit, in bits 15 and 31.
+// How many strays have been seen, and in the uppermost bit whether the tile is flagged.
 var<private> misfits: u32;
+const UNFIT: u32 = 0x80000000u;
 
 // The largest magnitudes of the parts that come next; for a barrier.
 fn observe(next_a: ptr<function, array<loaded, LOADS>>, next_b: ptr<function, array<loaded, LOADS>>, lid: u32) {
@@ -66,7 +69,7 @@ fn scales_of_step() -> Scales {
         // Infinity and NaN, magnitudes whose f16 would be of subnormals, too much growth.
         let fit = (tops < vec2<u32>(255u)) & ((tops > vec2<u32>(RANGE)) | (tops == vec2<u32>()));
         if !all(fit) || growth.x + growth.y > MOST_GROWTH {
-            misfits |= 0x8000u;
+            misfits |= UNFIT;
         }
         // As long as one operand was 0, so are the sums.
         let step = select(tops - before, vec2<u32>(), before == vec2<u32>());
@@ -77,13 +80,42 @@ fn scales_of_step() -> Scales {
 }
 
 fn halves(v: loaded, scale: Scale) -> vec4<f16> {
-    misfits |= misfit(v, scale);
+    misfits += strays_of(v, scale);
     return scaled(v, scale);
+}
+
+// The magnitude below which sums may be off because of strays, 0 without any; in uniform control flow. It takes no memory of its own:
+// where operands and sums take 24 KiB, four bytes more leave a multiprocessor room for fewer workgroups.
+fn doubtful(lid: u32) -> f32 {
+    let strays = subgroupAdd(misfits & ~UNFIT);
+    if lid % 32u == 0u {
+        partial_sums[lid / 32u] = vec4<f32>(f32(strays));
+    }
+    workgroupBarrier();
+    if lid == 0u {
+        partial_sums[0].x = STRAY * (partial_sums[0].x + partial_sums[1].x + partial_sums[2].x + partial_sums[3].x);
+    }
+    return workgroupUniformLoad(&partial_sums[0]).x;
+}
+
+// Flags the tile if one of the sums at a row and column of a subgroup's outputs is below that; in uniform control flow.
+fn doubt(to: Strip, row: u32, col: u32, sums: coop_mat16x16<f32, C>, least: f32) {
+    coopStoreT(sums, &partial_sums[to.first], 4u);
+    workgroupBarrier();
+    for (var q = to.lane; q < 64u; q += 32u) {
+        let first = to.col + col + (q % 4u) * 4u;
+        let exists = vec4<u32>(first, first + 1u, first + 2u, first + 3u) < vec4<u32>(params.n);
+        let small = abs(partial_sums[to.first + q]) < vec4<f32>(least);
+        if to.row + row + q / 4u < params.m && any(exists & small) {
+            misfits |= UNFIT;
+        }
+    }
+    workgroupBarrier();
 }
 
 // Whether the sums of a tile are to be written; leaves its flag.
 fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
-    let found = subgroupMax(misfits & 0x80008000u);
+    let found = subgroupMax(misfits & UNFIT);
     if lid % 32u == 0u {
         partial_sums[lid / 32u] = vec4<f32>(select(0.0, 1.0, found != 0u));
     }

@@ -35,3 +35,10 @@ fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
     let of_row = i32(tile_a[row % SIDE / 4u][row % 4u]);
     return times_power(v, vec4<i32>(tile_b[col % SIDE / 4u]) + vec4<i32>(of_row));
 }
+
+// Sums of which none is doubtful.
+fn doubtful(lid: u32) -> f32 {
+    return 0.0;
+}
+
+fn doubt(to: Strip, row: u32, col: u32, sums: coop_mat16x16<f32, C>, least: f32) {}

@@ -1,7 +1,7 @@
 // Computes: a batch of products of matrices in 128 x 128 tiles of the output, by matrix units that multiply f16: 2 x 2 subgroups with 64 x 64 outputs each, as matrices of 16 x 16 with sums in f32.
 // Bindings: params, a, b, out (declared by the operand and output parts); where operands become f16 here, out_1.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, computes, restored; loaded, halves, observe, scales_of_step, fitted (units_f16.wgsl or running.wgsl); cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
+// Requires: tile_at, computes, restored; loaded, halves, observe, scales_of_step, doubtful, doubt, fitted (units_f16.wgsl or running.wgsl); cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
 
 const SIDE: u32 = 128u;
@@ -115,7 +115,28 @@ fn main(
     }
 
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
-    let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, fitted(where_to, live, lid));
+    var to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, live);
+    // Seldom: where operands have elements that f16 has no room for.
+    let least = doubtful(lid);
+    if least > 0.0 {
+        doubt(to, 0u, 0u, sum_00, least);
+        doubt(to, 0u, 16u, sum_01, least);
+        doubt(to, 0u, 32u, sum_02, least);
+        doubt(to, 0u, 48u, sum_03, least);
+        doubt(to, 16u, 0u, sum_10, least);
+        doubt(to, 16u, 16u, sum_11, least);
+        doubt(to, 16u, 32u, sum_12, least);
+        doubt(to, 16u, 48u, sum_13, least);
+        doubt(to, 32u, 0u, sum_20, least);
+        doubt(to, 32u, 16u, sum_21, least);
+        doubt(to, 32u, 32u, sum_22, least);
+        doubt(to, 32u, 48u, sum_23, least);
+        doubt(to, 48u, 0u, sum_30, least);
+        doubt(to, 48u, 16u, sum_31, least);
+        doubt(to, 48u, 32u, sum_32, least);
+        doubt(to, 48u, 48u, sum_33, least);
+    }
+    to.live = fitted(where_to, live, lid);
     let first = to.first;
     coopStoreT(sum_00, &partial_sums[first], 4u);
     workgroupBarrier();

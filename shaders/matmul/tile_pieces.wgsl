@@ -115,24 +115,33 @@ fn main(
     weigh(weights_a, lid, A_ACROSS);
     weigh(weights_b, lid, B_ACROSS);
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
-    let to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, fitted(where_to, live, lid));
-    let first = to.first;
+    var to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, live);
     let all_00 = sum_00 + low_00 * LOW;
+    let all_01 = sum_01 + low_01 * LOW;
+    let all_10 = sum_10 + low_10 * LOW;
+    let all_11 = sum_11 + low_11 * LOW;
+    // Seldom: where operands have elements that f16 has no room for.
+    let least = doubtful(lid);
+    if least > 0.0 {
+        doubt(to, 0u, 0u, all_00, least);
+        doubt(to, 0u, 16u, all_01, least);
+        doubt(to, 16u, 0u, all_10, least);
+        doubt(to, 16u, 16u, all_11, least);
+    }
+    to.live = fitted(where_to, live, lid);
+    let first = to.first;
     coopStoreT(all_00, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 0u, 0u);
     workgroupBarrier();
-    let all_01 = sum_01 + low_01 * LOW;
     coopStoreT(all_01, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 0u, 16u);
     workgroupBarrier();
-    let all_10 = sum_10 + low_10 * LOW;
     coopStoreT(all_10, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 16u, 0u);
     workgroupBarrier();
-    let all_11 = sum_11 + low_11 * LOW;
     coopStoreT(all_11, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 16u, 16u);

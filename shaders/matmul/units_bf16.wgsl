@@ -14,14 +14,17 @@ fn magnitude(v: loaded) -> u32 {
     return max(all.x, all.y);
 }
 
-// Bits 15 and 31 say of which elements f16 has no room for; others have no meaning.
-fn misfit(v: loaded, scale: Scale) -> u32 {
+// More than what is lost of a product where the f16 of one element is subnormal, over ε: 2^-25 by 2^15.
+const STRAY: f32 = 32768.0;
+
+// How many of four elements f16 has no room for.
+fn strays_of(v: loaded, scale: Scale) -> u32 {
     let magnitudes = v & vec2<u32>(0x7fff7fffu);
     let above_zero = magnitudes + vec2<u32>(0x7fff7fffu);
     // 2^15 less the least magnitude, twice.
     let enough = magnitudes + vec2<u32>(0x80008000u - (scale.least >> 16u) * 0x10001u);
-    let found = above_zero & ~enough;
-    return found.x | found.y;
+    let counts = countOneBits(above_zero & ~enough & vec2<u32>(0x80008000u));
+    return counts.x + counts.y;
 }
 
 fn scaled(v: loaded, scale: Scale) -> vec4<f16> {

@@ -68,6 +68,12 @@ struct Case {
 /// What f16 has room for in each line, and not in a tile of them.
 const SCALES_OF_LINES: &str = "rows and columns from 1e-20 to 1e20";
 
+/// What f16 has no room for, beside much larger sums, beside sums that are just large enough for it, and where a column of b has nothing
+/// else.
+const FEW_TINY: &str = "a few tiny elements";
+const TINY_BESIDE_SMALL: &str = "tiny elements whose sums are just large enough";
+const TINY_ALONE: &str = "tiny elements alone in a column's sums";
+
 const M: usize = 132;
 const N: usize = 70;
 const K: usize = 300;
@@ -161,6 +167,46 @@ fn cases() -> Vec<Case> {
             } else {
                 1.0 + uniform(r)
             }
+        }),
+        false,
+    );
+    add(
+        FEW_TINY,
+        lines(M, |line, k| {
+            if (line * 31 + k) % 97 == 5 {
+                1e-12 * normal(r)
+            } else {
+                normal(r)
+            }
+        }),
+        lines(N, |_, _| normal(r)),
+        false,
+    );
+    let signed = |r: &mut Random| 1.98 * uniform(r) - 0.99;
+    // In the first row of each tile: 15 terms of 2^-25, and 16 elements of 2^-29 next to elements of 1 at most.
+    add(
+        TINY_BESIDE_SMALL,
+        lines(M, |line, k| match (line % 64, k % 20, k) {
+            (1.., _, _) => signed(r),
+            (_, 0, _) => 0.9 + 0.09 * uniform(r),
+            (_, _, 44..60) => 0.7 * signed(r) / f64::from(1 << 29),
+            _ => 0.0,
+        }),
+        lines(N, |_, k| {
+            if k % 20 == 0 {
+                (0.9 + 0.2 * uniform(r)) / f64::from(1 << 25)
+            } else {
+                signed(r)
+            }
+        }),
+        false,
+    );
+    add(
+        TINY_ALONE,
+        lines(M, |_, k| normal(r) * if k % 2 == 0 { 1.0 } else { 1e-12 }),
+        lines(N, |line, k| {
+            let hidden = line == 5 && k % 2 == 0;
+            if hidden { 0.0 } else { normal(r) }
         }),
         false,
     );
@@ -304,6 +350,41 @@ fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
                 // Where each term cancels the one before, a sum one after the other hardly has errors.
                 assert!(own[0] <= fused[0].max(0.25), "{name}: {own:?} {fused:?}");
                 assert!(own[1] <= fused[1].max(8.0), "{name}: {own:?} {fused:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tiny_elements_need_no_other_kernel_unless_sums_are_as_small() {
+    let mut options = DeviceOptions::default();
+    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
+    let exec = Executor::open_blocking(options).unwrap();
+    for dtype in [DType::F32, DType::BF16] {
+        for case in cases() {
+            // Sums of bf16 have the same bits in both kernels, where no bit is lost.
+            let whole = match case.name {
+                "normal" | FEW_TINY | TINY_BESIDE_SMALL if dtype == DType::F32 => true,
+                TINY_ALONE => false,
+                _ => continue,
+            };
+            let a = upload(&exec, dtype, &case.a, false);
+            let [b, along] = sides(&exec, dtype, &case.b);
+            let b = if dtype == DType::F32 { b } else { along };
+            let out = exec.alloc(&shape(&[M, N]), DType::F32).unwrap();
+            let plain = ways(&a, &exec, &b, &out, "fn block(loads_a").swap_remove(0);
+            let plain = multiply(&plain, &a, &b, DType::F32);
+            // The first has no shares: what it flags has the bits of the plain kernel.
+            let scaled = ways(&a, &exec, &b, &out, PACKING[1]).swap_remove(0);
+            let got = multiply(&scaled, &a, &b, DType::F32);
+            let equal = |i: &usize| got[*i].to_bits() == plain[*i].to_bits();
+            // The tiles of column 5.
+            let same = (0..M * N).filter(|i| i % N < 64).filter(equal).count();
+            println!("{dtype} {}: {same} of {} are equal", case.name, M * 64);
+            if whole {
+                assert!(same < M * 48, "{dtype} {}: {same}", case.name);
+            } else {
+                assert_eq!(same, M * 64, "{dtype} {}", case.name);
             }
         }
     }
