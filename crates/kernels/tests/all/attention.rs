@@ -10,6 +10,7 @@ use ziggurat_kernels::{AttentionOperands, AttentionOptions, DType, Executor, Ker
 mod errors;
 mod factors;
 mod forms;
+mod small;
 
 struct Case {
     q: Operand,

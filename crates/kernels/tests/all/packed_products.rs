@@ -357,9 +357,7 @@ fn no_data_gives_larger_errors_than_sums_one_after_the_other() {
 
 #[test]
 fn tiny_elements_need_no_other_kernel_unless_sums_are_as_small() {
-    let mut options = DeviceOptions::default();
-    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
-    let exec = Executor::open_blocking(options).unwrap();
+    let exec = common::matrix_executor();
     for dtype in [DType::F32, DType::BF16] {
         for case in cases() {
             // Sums of bf16 have the same bits in both kernels, where no bit is lost.

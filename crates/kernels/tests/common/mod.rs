@@ -60,7 +60,7 @@ pub(crate) fn fresh_executor() -> Executor {
     })
 }
 
-/// An executor on the software device of a GPU with matrix units.
+/// An executor on the adapter if it has matrix units, otherwise on the software device of a GPU that has.
 pub(crate) fn matrix_executor() -> Executor {
     static EXECUTOR: Shared = Shared::new(fresh_matrix_executor);
     EXECUTOR.executor()
@@ -82,6 +82,10 @@ fn open_matrix(max_workgroups: Option<u32>) -> Executor {
         max_workgroups,
         ..DeviceOptions::default()
     };
+    let exec = open(options.clone());
+    if !exec.device().caps().cooperative_matrix.is_empty() {
+        return exec;
+    }
     options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
     open(options)
 }
