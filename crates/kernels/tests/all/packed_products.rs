@@ -390,9 +390,7 @@ fn tiny_elements_need_no_other_kernel_unless_sums_are_as_small() {
 
 #[test]
 fn eleven_bits_of_each_element_are_within_their_bound() {
-    let mut options = DeviceOptions::default();
-    options.adapter.software = Some(SoftwareWish::Named("nvidia".to_owned()));
-    let exec = Executor::open_blocking(options).unwrap();
+    let exec = common::matrix_executor();
     let most = 8192.0 + K as f64 + 2.0;
     for case in cases() {
         let a = upload(&exec, DType::F32, &case.a, false);
