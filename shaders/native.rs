@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 30] = [
+pub(crate) const FILES: [&str; 32] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -28,8 +28,10 @@ pub(crate) const FILES: [&str; 30] = [
     "attention/two_halves.wgsl",
     "enable/cooperative_matrix.wgsl",
     "matmul/cooperative.wgsl",
-    "matmul/flagged_parts.wgsl",
+    "matmul/doubt.wgsl",
+    "matmul/flagged_tiles.wgsl",
     "matmul/lower_f32.wgsl",
+    "matmul/no_doubts.wgsl",
     "matmul/out_columns.wgsl",
     "matmul/running.wgsl",
     "matmul/split_lines.wgsl",

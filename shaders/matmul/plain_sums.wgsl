@@ -8,10 +8,3 @@ fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
 fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
     return live;
 }
-
-// Sums of which none is doubtful.
-fn doubtful(lid: u32) -> f32 {
-    return 0.0;
-}
-
-fn doubt(to: Strip, row: u32, col: u32, sums: coop_mat16x16<f32, C>, least: f32) {}

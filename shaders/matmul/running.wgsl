@@ -3,7 +3,7 @@
 // So do smaller elements than f16 has room for, strays, where they matter. They are known less exactly: a sum of a certain magnitude is
 // off by no more than the bound has for one term more, and only smaller sums need the other kernel.
 // Bindings: out_1, a flag for each tile.
-// Requires: Params, loaded, RANGE, STRAY, magnitude, strays_of, scaled (units_bf16.wgsl and its like), Strip, partial_sums, LOADS, SIDE.
+// Requires: Params, loaded, RANGE, STRAY, magnitude, strays_of, scaled (units_bf16.wgsl and its like), doubt.wgsl, partial_sums, LOADS, SIDE.
 
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 
@@ -86,7 +86,7 @@ fn halves(v: loaded, scale: Scale) -> vec4<f16> {
 
 // The magnitude below which sums may be off because of strays, 0 without any; in uniform control flow. It takes no memory of its own:
 // where operands and sums take 24 KiB, four bytes more leave a multiprocessor room for fewer workgroups.
-fn doubtful(lid: u32) -> f32 {
+fn doubtful(at: vec3<u32>, lid: u32) -> f32 {
     let strays = subgroupAdd(misfits & ~UNFIT);
     if lid % 32u == 0u {
         partial_sums[lid / 32u] = vec4<f32>(f32(strays));
@@ -98,34 +98,9 @@ fn doubtful(lid: u32) -> f32 {
     return workgroupUniformLoad(&partial_sums[0]).x;
 }
 
-// Flags the tile if one of the sums at a row and column of a subgroup's outputs is below that; in uniform control flow.
-fn doubt(to: Strip, row: u32, col: u32, sums: coop_mat16x16<f32, C>, least: f32) {
-    coopStoreT(sums, &partial_sums[to.first], 4u);
-    workgroupBarrier();
-    for (var q = to.lane; q < 64u; q += 32u) {
-        let first = to.col + col + (q % 4u) * 4u;
-        let exists = vec4<u32>(first, first + 1u, first + 2u, first + 3u) < vec4<u32>(params.n);
-        let small = abs(partial_sums[to.first + q]) < vec4<f32>(least);
-        if to.row + row + q / 4u < params.m && any(exists & small) {
-            misfits |= UNFIT;
-        }
-    }
-    workgroupBarrier();
-}
-
 // Whether the sums of a tile are to be written; leaves its flag.
 fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
-    let found = subgroupMax(misfits & UNFIT);
-    if lid % 32u == 0u {
-        partial_sums[lid / 32u] = vec4<f32>(select(0.0, 1.0, found != 0u));
-    }
-    workgroupBarrier();
-    let flagged = partial_sums[0].x + partial_sums[1].x + partial_sums[2].x + partial_sums[3].x > 0.0;
-    workgroupBarrier();
-    if live && lid == 0u {
-        out_1[(at.z * params.tiles_m + at.x) * params.tiles_n + at.y] = select(0u, 1u, flagged);
-    }
-    return live && !flagged;
+    return kept(at, (misfits & UNFIT) != 0u, lid) && live;
 }
 
 // 2^e for e from -126 to 127.

@@ -1,4 +1,4 @@
-// How scales reach the sums of four columns: from storage. Requires row_exponent, col_exponent, scaled_lines.wgsl.
+// How scales reach the sums of four columns: from storage. Requires row_exponent, col_exponent, scaled_lines.wgsl, written.
 
 fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
     let of_columns = vec4<i32>(
@@ -12,12 +12,5 @@ fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
 
 // Whether the sums of a tile are to be written.
 fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
-    return live;
+    return written(at, live, lid);
 }
-
-// Sums of which none is doubtful.
-fn doubtful(lid: u32) -> f32 {
-    return 0.0;
-}
-
-fn doubt(to: Strip, row: u32, col: u32, sums: coop_mat16x16<f32, C>, least: f32) {}

@@ -1,5 +1,5 @@
 // How scales reach the sums of four columns: exponents of a tile's lines stand in workgroup memory where its operands stood, so that
-// nobody waits for storage between the matrices that are written. Requires row_exponent, col_exponent, scaled_lines.wgsl, cooperative.wgsl.
+// nobody waits for storage between the matrices that are written. Requires row_exponent, col_exponent, scaled_lines.wgsl, cooperative.wgsl, written.
 
 fn row_exponents(batch: u32, row: u32) -> vec4<i32> {
     return vec4<i32>(
@@ -28,17 +28,10 @@ fn fitted(at: vec3<u32>, live: bool, lid: u32) -> bool {
         tile_b[lid - ACROSS] = vec4<f16>(col_exponents(batch, at.y * SIDE + (lid - ACROSS) * 4u));
     }
     workgroupBarrier();
-    return live;
+    return written(at, live, lid);
 }
 
 fn restored(batch: u32, row: u32, col: u32, v: vec4<acc>) -> vec4<acc> {
     let of_row = i32(tile_a[row % SIDE / 4u][row % 4u]);
     return times_power(v, vec4<i32>(tile_b[col % SIDE / 4u]) + vec4<i32>(of_row));
 }
-
-// Sums of which none is doubtful.
-fn doubtful(lid: u32) -> f32 {
-    return 0.0;
-}
-
-fn doubt(to: Strip, row: u32, col: u32, sums: coop_mat16x16<f32, C>, least: f32) {}

@@ -77,7 +77,7 @@ fn main(
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
     var to = Strip(where_to.z, row0 + row, col0 + col, subgroup * 64u, lid % 32u, live);
     // Seldom: where operands have elements that f16 has no room for.
-    let least = doubtful(lid);
+    let least = doubtful(where_to, lid);
     if least > 0.0 {
         doubt(to, 0u, 0u, sum_00, least);
         doubt(to, 0u, 16u, sum_01, least);

@@ -121,7 +121,7 @@ fn main(
     let all_10 = sum_10 + low_10 * LOW;
     let all_11 = sum_11 + low_11 * LOW;
     // Seldom: where operands have elements that f16 has no room for.
-    let least = doubtful(lid);
+    let least = doubtful(where_to, lid);
     if least > 0.0 {
         doubt(to, 0u, 0u, all_00, least);
         doubt(to, 0u, 16u, all_01, least);

@@ -1,7 +1,7 @@
 // Computes: a batch of products of f32 matrices in 64 x 64 tiles of the output, by matrix units that multiply f16: each element is two f16, the lower one 2^11 times as large, and of four products three count. 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32, whose operands are read from storage: neighbours share them through the cache, and nobody waits for others. Tiles with flagged lines are left out.
 // Bindings: params, a, b (packed in blocks of 16 lines and 16 of k: the higher f16, then the lower ones; b of a convolution as pixels), out (declared by the output part), scales.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, computes; line_halves, lines_b, step_b and lower_b (where matrices are), strips.wgsl with what it requires.
+// Requires: tile_at, computes, doubtful, doubt, written; line_halves, lines_b, step_b and lower_b (where matrices are), strips.wgsl with what it requires.
 // Accuracy: (n / 16 + 48) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype.
 
 @group(0) @binding(1) var<storage, read> a: array<vec4<f16>>;
@@ -95,24 +95,33 @@ fn main(
     }
 
     // Matrices have no elements: one at a time passes through workgroup memory, from where rows are written.
-    let to = Strip(where_to.z, row, col, subgroup * 64u, lid % 32u, live);
-    let first = to.first;
+    var to = Strip(where_to.z, row, col, subgroup * 64u, lid % 32u, live);
     let all_00 = sum_00 + low_00 * LOW;
+    let all_01 = sum_01 + low_01 * LOW;
+    let all_10 = sum_10 + low_10 * LOW;
+    let all_11 = sum_11 + low_11 * LOW;
+    // Seldom: where operands have elements that f16 has no room for.
+    let least = doubtful(where_to, lid);
+    if least > 0.0 {
+        doubt(to, 0u, 0u, all_00, least);
+        doubt(to, 0u, 16u, all_01, least);
+        doubt(to, 16u, 0u, all_10, least);
+        doubt(to, 16u, 16u, all_11, least);
+    }
+    to.live = written(where_to, live, lid);
+    let first = to.first;
     coopStoreT(all_00, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 0u, 0u);
     workgroupBarrier();
-    let all_01 = sum_01 + low_01 * LOW;
     coopStoreT(all_01, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 0u, 16u);
     workgroupBarrier();
-    let all_10 = sum_10 + low_10 * LOW;
     coopStoreT(all_10, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 16u, 0u);
     workgroupBarrier();
-    let all_11 = sum_11 + low_11 * LOW;
     coopStoreT(all_11, &partial_sums[first], 4u);
     workgroupBarrier();
     emit_strip(to, 16u, 16u);

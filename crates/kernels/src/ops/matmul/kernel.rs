@@ -91,14 +91,12 @@ pub(super) enum Writes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Computes {
     Every,
-    /// Those without a flagged line, from packed operands.
+    /// Those that f16 has room for, from packed operands.
     Packed,
-    /// The others of the same product.
-    FlaggedLines,
     /// Those that f16 has room for, of operands that become f16 meanwhile.
     Scaled,
     /// The others of the same product, whose sides are these.
-    FlaggedTiles(u32),
+    Flagged(u32),
 }
 
 /// The part that writes results, and the prelude that it needs.
@@ -266,26 +264,30 @@ pub(super) fn tiled(
     };
     let which: &[&str] = match (kind, computes) {
         (TileKind::Vector, _) => &[],
-        (TileKind::Wide, Computes::FlaggedLines) => {
-            &["matmul/scales.wgsl", "matmul/flagged_tiles.wgsl"]
-        }
-        (TileKind::Wide, Computes::FlaggedTiles(_)) => &["matmul/flagged_parts.wgsl"],
+        (TileKind::Wide, Computes::Flagged(_)) => &["matmul/flagged_tiles.wgsl"],
         (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
         (_, Computes::Packed) => &[
-            "matmul/scales.wgsl",
             "matmul/packed_tiles.wgsl",
+            "matmul/doubt.wgsl",
             "matmul/scaled_lines.wgsl",
             tile.tile.scales_part(),
         ],
-        (_, Computes::Scaled) => &["matmul/every_tile.wgsl"],
-        (_, _) => &["matmul/every_tile.wgsl", "matmul/plain_sums.wgsl"],
+        (_, Computes::Scaled) => &["matmul/every_tile.wgsl", "matmul/doubt.wgsl"],
+        (_, _) => &[
+            "matmul/every_tile.wgsl",
+            "matmul/plain_sums.wgsl",
+            "matmul/no_doubts.wgsl",
+        ],
     };
     choice = match computes {
         Computes::Every => choice,
-        Computes::Packed => choice.name("packed"),
-        Computes::FlaggedLines => choice.name("flagged"),
+        Computes::Packed => {
+            let lost = if kind == TileKind::Split { 16 } else { 32_768 };
+            let choice = choice.name("packed").enable("enable/subgroups.wgsl");
+            choice.constant("STRAY", lost)
+        }
         Computes::Scaled => choice.name("scaled").enable("enable/subgroups.wgsl"),
-        Computes::FlaggedTiles(side) => choice.name("flagged_tiles").constant("FLAG_SIDE", side),
+        Computes::Flagged(side) => choice.name("flagged_tiles").constant("FLAG_SIDE", side),
     };
     let [a, b] = reads(tile);
     choice = choice

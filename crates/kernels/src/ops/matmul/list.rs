@@ -47,8 +47,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         let mut add = |axes, tile, computes| {
                             add(tiled(dtypes, axes, tile, Writes::Results, computes));
                         };
-                        add(Packed::batch_axes(&p), packed.tile, Computes::Packed);
-                        add(axes, packed.flagged, Computes::FlaggedLines);
+                        let [(tile, computes), (flagged, others)] = packed.kernels();
+                        add(Packed::batch_axes(&p), tile, computes);
+                        add(axes, flagged, others);
                     }
                     Choice::Scaled(scaled) => {
                         let axes = scaled.shared(&p).batch.len();

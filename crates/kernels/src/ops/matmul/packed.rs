@@ -1,8 +1,8 @@
 //! Products of f32 and bf16 on matrix units that multiply f16: both operands are packed first, each line (a row of a, a
 //! column of b) scaled by a power of two, f32 as two f16 for each element, or as one where 11 bits do.
 //!
-//! Three dispatches: one packs and flags lines that f16 has no room for, one computes the tiles without such lines, one the
-//! others by the kernel of wide tiles. Which is which is known on the device alone.
+//! Three dispatches: one packs and flags lines that f16 has no room for, one computes tiles and flags those that it leaves out, one
+//! computes these by the kernel of wide tiles. Which is which is known on the device alone.
 //! Invariant: every output is written by exactly one of the two, and by the same one on every run.
 
 use ziggurat_core::{DType, Shape};
@@ -26,7 +26,7 @@ use crate::tune::WayName;
 const LINES: u64 = 16;
 /// Its invocations.
 pub(super) const PACK_GROUP: u32 = 256;
-/// Words that it leaves: an exponent for each line, and a flag.
+/// Words that it leaves: an exponent for each line, and one for what f16 has no room for.
 const WORDS: u64 = LINES + 1;
 
 /// How an operand is read by what packs it, as if it were a.
@@ -113,6 +113,12 @@ impl Packed {
         tiled(p, self.flagged.tile)
     }
 
+    /// Both kernels of tiles, and what each computes.
+    pub(super) const fn kernels(self) -> [(Tiled, Computes); 2] {
+        let flagged = Computes::Flagged(self.tile.tile.rows);
+        [(self.tile, Computes::Packed), (self.flagged, flagged)]
+    }
+
     /// Batch axes of packed operands.
     pub(super) fn batch_axes(p: &Problem) -> usize {
         usize::from(p.batches() > 1)
@@ -142,15 +148,18 @@ impl Packed {
         ];
         let groups = blocks[0] + blocks[1];
         let scales = scratch(groups * WORDS, DType::I32)?;
+        let [tile_rows, tile_cols] = tile.count(p.m, p.n);
+        let tiles = tile_rows.saturating_mul(tile_cols).saturating_mul(batches);
+        let flags: Bound = scratch(tiles, DType::U32)?;
         let choice = pack(dtypes, axes, self.operands, tile);
         let bindings = [left, right, lines[0], lines[1], scales];
         let grid = Grid::elements(groups * u64::from(PACK_GROUP), 1);
         plan.step(choice, bindings, &whole, grid);
 
         let out = plan.out()?;
-        let bind = |[a, b]: [Bound; 2]| [a, b, out, scales.read()];
         let kernel =
-            |axes, tile, computes| kernel::tiled(dtypes, axes, tile, Writes::Results, computes);
+            |axes, (tile, computes)| kernel::tiled(dtypes, axes, tile, Writes::Results, computes);
+        let [packed, others] = self.kernels();
         let whole = MatmulParams {
             out_offset: out.offset,
             ..whole
@@ -174,14 +183,15 @@ impl Packed {
             ..whole
         };
         let (params, grid) = counted(p, params, tile.count(p.m, p.n), tile.invocations());
-        let choice = kernel(Self::batch_axes(p), self.tile, Computes::Packed);
-        plan.last(choice, bind(lines.map(Bound::read)), &params, grid);
+        let choice = kernel(Self::batch_axes(p), packed);
+        let [a, b] = lines.map(Bound::read);
+        plan.last(choice, [a, b, out, scales.read(), flags], &params, grid);
 
         let flagged = self.flagged.tile;
         let count = flagged.count(p.m, p.n);
         let (params, grid) = counted(p, whole, count, flagged.invocations());
-        let choice = kernel(axes, self.flagged, Computes::FlaggedLines);
-        plan.last(choice, bind([left, right]), &params, grid);
+        let choice = kernel(axes, others);
+        plan.last(choice, [left, right, out, flags.read()], &params, grid);
         Ok(())
     }
 }

@@ -159,7 +159,7 @@ impl Scaled {
 
     /// Both kernels of tiles, and what each computes.
     pub(super) const fn kernels(self) -> [(Tiled, Computes); 2] {
-        let flags = Computes::FlaggedTiles(self.tile.tile.rows);
+        let flags = Computes::Flagged(self.tile.tile.rows);
         [(self.tile, Computes::Scaled), (self.flagged, flags)]
     }
 

@@ -159,13 +159,18 @@ pub(in crate::ops::conv) fn product(
         })
         .parts(tile.depth_part())
         .parts(if split {
-            &["conv/packed/strips.wgsl", "conv/packed/split_lines.wgsl"]
+            &[
+                "conv/packed/strips.wgsl",
+                "conv/packed/split_lines.wgsl",
+                "matmul/no_doubts.wgsl",
+            ]
         } else {
             &[
                 "matmul/elements_f16.wgsl",
                 "matmul/units_f16.wgsl",
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",
+                "matmul/no_doubts.wgsl",
                 "conv/packed/position.wgsl",
                 "conv/packed/halves.wgsl",
             ]

@@ -144,6 +144,7 @@ impl Planes {
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",
                 "matmul/plain_sums.wgsl",
+                "matmul/no_doubts.wgsl",
                 "conv/packed/planes.wgsl",
                 "matmul/plain_lines.wgsl",
             ])
