@@ -1,5 +1,5 @@
 // Computes: a batch of products of matrices in 64 x 64 tiles of the output, by matrix units that multiply f16: 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32.
-// Bindings: params, a, b, out (declared by the operand and output parts); where operands become f16 here, out_1.
+// Bindings: params, a, b, out (declared by the operand and output parts); where tiles may be flagged, out_1, of packed operands behind the scales.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
 // Requires: tile_at, computes, restored; loaded, halves, observe, scales_of_step, doubtful, doubt, fitted (units_f16.wgsl or running.wgsl); cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.

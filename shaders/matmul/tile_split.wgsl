@@ -1,5 +1,5 @@
 // Computes: a batch of products of f32 matrices in 64 x 64 tiles of the output, by matrix units that multiply f16: each element is two f16, the lower one 2^11 times as large, and of four products three count. 2 x 2 subgroups with 32 x 32 outputs each, as matrices of 16 x 16 with sums in f32, whose operands are read from storage: neighbours share them through the cache, and nobody waits for others. Tiles with flagged lines are left out, and flagged.
-// Bindings: params, a, b (packed in blocks of 16 lines and 16 of k: the higher f16, then the lower ones; b of a convolution as pixels), out (declared by the output part), scales.
+// Bindings: params, a, b (packed in blocks of 16 lines and 16 of k: the higher f16, then the lower ones; b of a convolution as pixels), out (declared by the output part), scales, of products out_1 (flags of tiles).
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
 // Requires: tile_at, computes, doubtful, doubt, written; line_halves, lines_b, step_b and lower_b (where matrices are), strips.wgsl with what it requires.
 // Accuracy: (n / 16 + 48) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype.

@@ -1,11 +1,11 @@
-//! Elements that are small beside others of their head.
+//! Elements that are small compared with others of their head.
 
 use super::*;
 
-/// Where a query sees one key, its result is that key's value: of f32 up to 2^-23 of the largest of four neighbours, however small these
-/// are beside the head's largest element.
+/// Where a query sees one key, its result is that key's value: of f32 up to 2^-23 of the largest of four neighbours, and as much for
+/// rounding the result, however small these are compared with the head's largest element.
 #[test]
-fn small_values_keep_their_bits_beside_large_ones() {
+fn small_values_keep_their_bits_next_to_large_ones() {
     let exec = common::matrix_executor();
     // As many that matrix units are the default where there are any.
     let (heads, rows, dim) = (4, 256, 64);

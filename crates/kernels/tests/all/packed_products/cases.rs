@@ -14,10 +14,9 @@ pub(super) struct Case {
 /// What f16 has room for in each line, and not in a tile of them.
 pub(super) const SCALES_OF_LINES: &str = "rows and columns from 1e-20 to 1e20";
 
-/// What f16 has no room for, beside much larger sums, beside sums that are just large enough for it, and where a column of b has nothing
-/// else.
+/// What f16 has no room for: in much larger sums, in sums that are just large enough for it, and where a column of b has nothing else.
 pub(super) const FEW_TINY: &str = "a few tiny elements";
-pub(super) const TINY_BESIDE_SMALL: &str = "tiny elements whose sums are just large enough";
+pub(super) const TINY_AND_SMALL: &str = "tiny elements whose sums are just large enough";
 pub(super) const TINY_ALONE: &str = "tiny elements alone in a column's sums";
 
 pub(super) const M: usize = 132;
@@ -131,7 +130,7 @@ pub(super) fn cases() -> Vec<Case> {
     let signed = |r: &mut Random| 1.98 * uniform(r) - 0.99;
     // In the first row of each tile: 15 terms of 2^-25, and 16 elements of 2^-29 next to elements of 1 at most.
     add(
-        TINY_BESIDE_SMALL,
+        TINY_AND_SMALL,
         lines(M, |line, k| match (line % 64, k % 20, k) {
             (1.., _, _) => signed(r),
             (_, 0, _) => 0.9 + 0.09 * uniform(r),
