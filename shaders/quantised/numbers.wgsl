@@ -1,12 +1,16 @@
-// The numbers of a run of a unit. Requires ZERO, HAS_LEAST, scale_of, least_of (format part); Run (planes.wgsl); integers_of.
+// The numbers of a run of a unit. Requires ZERO, HAS_LEAST, scales_of: the scale and what is added (format part); Run (planes.wgsl); integers_of.
 
 // The numbers as the format defines them.
 fn run_of(unit: Unit, run: u32) -> Run {
-    let scale = scale_of(unit, run);
+    let scales = scales_of(unit, run);
     let n = integers_of(unit, run, ZERO);
     if HAS_LEAST {
-        let least = least_of(unit, run);
-        return Run(scale * n.v0 + least, scale * n.v1 + least, scale * n.v2 + least, scale * n.v3 + least);
+        return Run(
+            scales.x * n.v0 + scales.y,
+            scales.x * n.v1 + scales.y,
+            scales.x * n.v2 + scales.y,
+            scales.x * n.v3 + scales.y,
+        );
     }
-    return Run(scale * n.v0, scale * n.v1, scale * n.v2, scale * n.v3);
+    return Run(scales.x * n.v0, scales.x * n.v1, scales.x * n.v2, scales.x * n.v3);
 }

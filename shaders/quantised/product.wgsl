@@ -77,18 +77,18 @@ fn units_at(row: u32, i: u32) -> Units {
 
 // Integers around the middle of those that there are, so that their sums stay as small as those of the numbers.
 fn weights_of(units: Units, run: u32) -> Weights {
-    let scale = vec4<f32>(scale_of(units.r0, run), scale_of(units.r1, run), scale_of(units.r2, run), scale_of(units.r3, run));
-    var least = vec4<f32>();
-    if HAS_LEAST {
-        least = vec4<f32>(least_of(units.r0, run), least_of(units.r1, run), least_of(units.r2, run), least_of(units.r3, run));
-    }
+    let s0 = scales_of(units.r0, run);
+    let s1 = scales_of(units.r1, run);
+    let s2 = scales_of(units.r2, run);
+    let s3 = scales_of(units.r3, run);
+    let scale = vec4<f32>(s0.x, s1.x, s2.x, s3.x);
     return Weights(
         integers_of(units.r0, run, MIDDLE),
         integers_of(units.r1, run, MIDDLE),
         integers_of(units.r2, run, MIDDLE),
         integers_of(units.r3, run, MIDDLE),
         scale,
-        least + (MIDDLE - ZERO) * scale,
+        vec4<f32>(s0.y, s1.y, s2.y, s3.y) + (MIDDLE - ZERO) * scale,
     );
 }
 

@@ -36,15 +36,8 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     return (unit.quants >> vec4<u32>(run * 2u)) & vec4<u32>(0x03030303u);
 }
 
-// The byte of group `run`.
-fn group_of(unit: Unit, run: u32) -> u32 {
-    return select(unit.groups.y, unit.groups.x, run < 2u) >> ((run & 1u) * 16u);
-}
-
-fn scale_of(unit: Unit, run: u32) -> f32 {
-    return unit.scale * f32(group_of(unit, run) & 15u);
-}
-
-fn least_of(unit: Unit, run: u32) -> f32 {
-    return -unit.least * f32((group_of(unit, run) >> 4u) & 15u);
+// Of group `run`.
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
+    let both = select(unit.groups.y, unit.groups.x, run < 2u) >> ((run & 1u) * 16u);
+    return vec2<f32>(unit.scale * f32(both & 15u), -unit.least * f32((both >> 4u) & 15u));
 }

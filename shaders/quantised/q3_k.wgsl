@@ -42,9 +42,9 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     return low | high;
 }
 
-fn scale_of(unit: Unit, run: u32) -> f32 {
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
     let byte = (run & 1u) * 16u;
     let low = (select(unit.low_scales.y, unit.low_scales.x, run < 2u) >> byte) & 15u;
     let high = ((unit.high_scales >> byte) >> (run & 2u)) & 3u;
-    return unit.scale * (f32(low | (high << 4u)) - 32.0);
+    return vec2<f32>(unit.scale * (f32(low | (high << 4u)) - 32.0), 0.0);
 }

@@ -8,12 +8,13 @@ const MIDDLE: f32 = 8.0;
 
 struct Unit {
     quants: vec4<u32>,
-    groups: Groups,
+    header: vec4<u32>,
+    // Its first group.
+    first: u32,
 }
 
 fn unit_at(i: u32) -> Unit {
-    let header = blocks_at(params.planes.y + (i >> 3u));
-    return Unit(blocks_at(params.planes.x + i), groups_of(header, (i >> 1u) & 3u));
+    return Unit(blocks_at(params.planes.x + i), blocks_at(params.planes.y + (i >> 3u)), i & 6u);
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.
@@ -25,10 +26,6 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     return (unit.quants >> vec4<u32>(run * 4u)) & vec4<u32>(0x0f0f0f0fu);
 }
 
-fn scale_of(unit: Unit, run: u32) -> f32 {
-    return select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
-}
-
-fn least_of(unit: Unit, run: u32) -> f32 {
-    return -select(unit.groups.least.y, unit.groups.least.x, run == 0u);
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
+    return group_of(unit.header, unit.first + run);
 }

@@ -37,10 +37,6 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     return low | high;
 }
 
-fn scale_of(unit: Unit, run: u32) -> f32 {
-    return unit.scale;
-}
-
-fn least_of(unit: Unit, run: u32) -> f32 {
-    return unit.least;
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
+    return vec2<f32>(unit.scale, unit.least);
 }

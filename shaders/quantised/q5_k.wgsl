@@ -10,14 +10,16 @@ struct Unit {
     quants: vec4<u32>,
     // Moved so that bit s of each byte is that of group s of the unit.
     high: vec4<u32>,
-    groups: Groups,
+    header: vec4<u32>,
+    // Its first group.
+    first: u32,
 }
 
 fn unit_at(i: u32) -> Unit {
     let block = i >> 3u;
-    let pair = (i >> 1u) & 3u;
-    let high = blocks_at(params.planes.y + block * 2u + (i & 1u)) >> vec4<u32>(pair * 2u);
-    return Unit(blocks_at(params.planes.x + i), high, groups_of(blocks_at(params.planes.z + block), pair));
+    let first = i & 6u;
+    let high = blocks_at(params.planes.y + block * 2u + (i & 1u)) >> vec4<u32>(first);
+    return Unit(blocks_at(params.planes.x + i), high, blocks_at(params.planes.z + block), first);
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.
@@ -31,10 +33,6 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     return low | high;
 }
 
-fn scale_of(unit: Unit, run: u32) -> f32 {
-    return select(unit.groups.scale.y, unit.groups.scale.x, run == 0u);
-}
-
-fn least_of(unit: Unit, run: u32) -> f32 {
-    return -select(unit.groups.least.y, unit.groups.least.x, run == 0u);
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
+    return group_of(unit.header, unit.first + run);
 }

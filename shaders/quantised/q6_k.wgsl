@@ -34,6 +34,6 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
     return low | high;
 }
 
-fn scale_of(unit: Unit, run: u32) -> f32 {
-    return select(unit.scale.y, unit.scale.x, run == 0u);
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
+    return vec2<f32>(select(unit.scale.y, unit.scale.x, run == 0u), 0.0);
 }

@@ -34,6 +34,6 @@ fn signed_bytes(w: u32) -> vec4<f32> {
     return vec4<f32>(bitcast<vec4<i32>>(vec4<u32>(w) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u));
 }
 
-fn scale_of(unit: Unit, run: u32) -> f32 {
-    return unit.scale;
+fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
+    return vec2<f32>(unit.scale, 0.0);
 }
