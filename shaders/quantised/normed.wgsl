@@ -15,7 +15,9 @@ fn weighted(x: Run, i: u32) -> Run {
     return Run(x.v0 * weight_at(i), x.v1 * weight_at(i + 1u), x.v2 * weight_at(i + 2u), x.v3 * weight_at(i + 3u));
 }
 
-fn squares_of(x: Run) -> f32 {
+// Of a run of which there is MULTIPLE times as much.
+fn squares_of(multiple: Run) -> f32 {
+    let x = Run(multiple.v0 / MULTIPLE, multiple.v1 / MULTIPLE, multiple.v2 / MULTIPLE, multiple.v3 / MULTIPLE);
     return dot(x.v0, x.v0) + dot(x.v1, x.v1) + (dot(x.v2, x.v2) + dot(x.v3, x.v3));
 }
 

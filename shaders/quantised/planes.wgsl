@@ -1,5 +1,5 @@
 // Shared by the formats of blocks: halves of planes, and integers of bytes as numbers. A plane has the same field of every block,
-// row by row. Requires blocks_at, word_at (operand part), Params of params.wgsl, from_word_scale.
+// row by row. Requires blocks_at, word_at (operand part), Params of params.wgsl, from_word_scale, NATIVE_HALVES.
 
 // 16 numbers of a row, one vector of four elements after the other.
 struct Run {
@@ -20,4 +20,17 @@ fn numbers_of(bytes: u32, zero: f32) -> vec4<f32> {
     let even = unpack2x16float((bytes & 0x00ff00ffu) | 0x64006400u);
     let odd = unpack2x16float(((bytes >> 8u) & 0x00ff00ffu) | 0x64006400u);
     return vec4<f32>(even.x, odd.x, even.y, odd.y) - (1024.0 + zero);
+}
+
+// The bytes of a word, which are below 2^8, divided by 2^24, exactly: as they are they are the smallest f16. Where these are not proved to
+// be kept, they are the low bits of 2^10 first.
+fn small_of(bytes: u32) -> vec4<f32> {
+    let even = bytes & 0x00ff00ffu;
+    let odd = (bytes >> 8u) & 0x00ff00ffu;
+    if NATIVE_HALVES {
+        let all = vec4<f32>(unpack2x16float(even), unpack2x16float(odd));
+        return all.xzyw;
+    }
+    let all = vec4<f32>(unpack2x16float(even | 0x64006400u), unpack2x16float(odd | 0x64006400u));
+    return all.xzyw * 5.9604644775390625e-8 - 6.103515625e-5;
 }

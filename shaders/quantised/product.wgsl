@@ -6,9 +6,10 @@
 //           several rows of x are multiplied, they go through workgroup memory, in which such steps can be free.
 // Bindings: params, a (the rows of x), 2 the blocks, 3 out, that of the norm part.
 // Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost.
-// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of (format part); LINES, ROWS, Sums, add_run, put_sums (size part);
-//           NORMED, weighted, factor_of (norm part); GATED, gated (gate part); store1.
-// Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, then one rounding to the dtype.
+// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part);
+//           LINES, ROWS, Sums, add_run, put_sums (size part); NORMED, weighted, factor_of (norm part); GATED, gated (gate part); store1.
+// Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, where one to which something is added counts as two terms; then one
+//           rounding to the dtype.
 
 override WG: u32 = 128u;
 // A power of two up to WG.
@@ -54,7 +55,7 @@ struct Units {
     r3: Unit,
 }
 
-// A run of each of four rows of w: scale * integers + least.
+// A run of each of four rows of w: scale * factors + least, of MULTIPLE times x.
 struct Weights {
     r0: Run,
     r1: Run,
@@ -75,20 +76,18 @@ fn units_at(row: u32, i: u32) -> Units {
     );
 }
 
-// Integers around the middle of those that there are, so that their sums stay as small as those of the numbers.
 fn weights_of(units: Units, run: u32) -> Weights {
     let s0 = scales_of(units.r0, run);
     let s1 = scales_of(units.r1, run);
     let s2 = scales_of(units.r2, run);
     let s3 = scales_of(units.r3, run);
-    let scale = vec4<f32>(s0.x, s1.x, s2.x, s3.x);
     return Weights(
-        integers_of(units.r0, run, MIDDLE),
-        integers_of(units.r1, run, MIDDLE),
-        integers_of(units.r2, run, MIDDLE),
-        integers_of(units.r3, run, MIDDLE),
-        scale,
-        vec4<f32>(s0.y, s1.y, s2.y, s3.y) + (MIDDLE - ZERO) * scale,
+        factors_of(units.r0, run),
+        factors_of(units.r1, run),
+        factors_of(units.r2, run),
+        factors_of(units.r3, run),
+        vec4<f32>(s0.x, s1.x, s2.x, s3.x),
+        vec4<f32>(s0.y, s1.y, s2.y, s3.y) / MULTIPLE,
     );
 }
 
@@ -103,17 +102,21 @@ fn vector_of(line: u32, i: u32) -> vec4<f32> {
     return unpack(a[(params.x_offset + min(line, params.m - 1u) * params.x_row) / 4u + i]);
 }
 
+fn multiple_of(line: u32, i: u32) -> vec4<f32> {
+    return vector_of(line, i) * MULTIPLE;
+}
+
 // The vectors of x from unit `first` on that are in workgroup memory next.
 fn bring(line: u32, first: u32, half: u32, lid: u32) {
     let left = (params.units - min(first, params.units)) * UNIT;
     for (var i = lid; i < min(CHUNK, left); i += WG) {
         for (var l = 0u; l < LINES; l++) {
-            tile_memory[half + l * CHUNK + place_of(i)] = vector_of(line + l, first * UNIT + i);
+            tile_memory[half + l * CHUNK + place_of(i)] = multiple_of(line + l, first * UNIT + i);
         }
     }
 }
 
-// The run of a row of x whose first vector in the chunk is `at`.
+// MULTIPLE times the run of a row of x whose first vector in the chunk is `at`.
 fn input_of(place: At, line: u32, at: u32) -> Run {
     var run = Run();
     if STAGED {
@@ -127,7 +130,7 @@ fn input_of(place: At, line: u32, at: u32) -> Run {
     } else {
         let first = place.start * UNIT + at;
         let l = place.line + line;
-        run = Run(vector_of(l, first), vector_of(l, first + 1u), vector_of(l, first + 2u), vector_of(l, first + 3u));
+        run = Run(multiple_of(l, first), multiple_of(l, first + 1u), multiple_of(l, first + 2u), multiple_of(l, first + 3u));
     }
     return run;
 }

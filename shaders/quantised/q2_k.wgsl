@@ -4,7 +4,6 @@
 
 const RUNS: u32 = 4u;
 const ZERO: f32 = 0.0;
-const MIDDLE: f32 = 2.0;
 
 struct Unit {
     quants: vec4<u32>,

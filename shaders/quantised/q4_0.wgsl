@@ -3,7 +3,6 @@
 
 const RUNS: u32 = 2u;
 const ZERO: f32 = 8.0;
-const MIDDLE: f32 = 8.0;
 
 struct Unit {
     quants: vec4<u32>,

@@ -4,7 +4,6 @@
 
 const RUNS: u32 = 2u;
 const ZERO: f32 = 32.0;
-const MIDDLE: f32 = 32.0;
 
 struct Unit {
     quants: vec4<u32>,

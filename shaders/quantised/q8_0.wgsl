@@ -3,7 +3,6 @@
 
 const RUNS: u32 = 1u;
 const ZERO: f32 = 0.0;
-const MIDDLE: f32 = 0.0;
 
 struct Unit {
     quants: vec4<u32>,

@@ -9,6 +9,7 @@ use ziggurat_kernels::{
 
 mod errors;
 mod forms;
+mod magnitudes;
 mod products;
 
 const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::BF16];

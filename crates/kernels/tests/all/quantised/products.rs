@@ -4,7 +4,7 @@ use super::*;
 use ziggurat_kernels::{Binary, Expression, FusedOp, FusedOutput, Sink, Unary};
 
 /// `x · wᵀ` in f64, with the sums of magnitudes.
-fn expected(x: &[f64], w: &[f64], k: usize) -> Vec<(f64, f64)> {
+pub(super) fn expected(x: &[f64], w: &[f64], k: usize) -> Vec<(f64, f64)> {
     let one = |x: &[f64], w: &[f64]| {
         let terms = x.iter().zip(w).map(|(x, w)| x * w);
         terms.fold((0.0, 0.0), |(sum, size), term| {
