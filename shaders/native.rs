@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 32] = [
+pub(crate) const FILES: [&str; 33] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -35,6 +35,7 @@ pub(crate) const FILES: [&str; 32] = [
     "matmul/out_columns.wgsl",
     "matmul/running.wgsl",
     "matmul/split_lines.wgsl",
+    "matmul/stray.wgsl",
     "matmul/tile_cooperative.wgsl",
     "matmul/tile_cooperative_64.wgsl",
     "matmul/tile_pieces.wgsl",

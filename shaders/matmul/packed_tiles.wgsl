@@ -1,14 +1,10 @@
 // Part of the kernels on matrix units of packed products: which tiles they compute, and what pack.wgsl left about lines. The others are
-// flagged, as are those with sums that are too small for what f16 has no room for. Requires Params, SIDE, doubt.wgsl.
+// flagged, as are those with sums that are too small for what f16 has no room for. Requires Params, SIDE, stray.wgsl, doubt.wgsl.
 
 // Blocks of 16 lines, 17 words each: exponents of 2; and in the uppermost bit of the last whether a line is flagged, below how many
 // elements a line has at most that f16 has no room for. Those of a come first.
 @group(0) @binding(4) var<storage, read> c: array<i32>;
 @group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
-
-// More than what is lost of a product where the f16 of one element are subnormal, over ε: of two f16, 2^-36 by 2^15 of the element, and
-// the product of both lower f16, 2^-25 by 2^3; of one, 2^-25 by 2^15.
-override STRAY: f32 = 16.0;
 
 const FLAGGED: u32 = 0x80000000u;
 

@@ -3,7 +3,7 @@
 // So do smaller elements than f16 has room for, strays, where they matter. They are known less exactly: a sum of a certain magnitude is
 // off by no more than the bound has for one term more, and only smaller sums need the other kernel.
 // Bindings: out_1, a flag for each tile.
-// Requires: Params, loaded, RANGE, STRAY, magnitude, strays_of, scaled (units_bf16.wgsl and its like), doubt.wgsl, partial_sums, LOADS, SIDE.
+// Requires: Params, loaded, RANGE, magnitude, strays_of, scaled (units_bf16.wgsl and its like), stray.wgsl, doubt.wgsl, partial_sums, LOADS, SIDE.
 
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 

@@ -14,9 +14,6 @@ fn magnitude(v: loaded) -> u32 {
     return max(all.x, all.y);
 }
 
-// More than what is lost of a product where the f16 of one element is subnormal, over ε: 2^-25 by 2^15.
-const STRAY: f32 = 32768.0;
-
 // How many of four elements f16 has no room for.
 fn strays_of(v: loaded, scale: Scale) -> u32 {
     let magnitudes = v & vec2<u32>(0x7fff7fffu);

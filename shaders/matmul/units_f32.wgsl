@@ -13,10 +13,6 @@ fn magnitude(v: loaded) -> u32 {
     return max(max(all.x, all.y), max(all.z, all.w));
 }
 
-// More than what is lost of a product where the f16 of one element are subnormal, over ε: 2^-36 by 2^15 of the element, and the product
-// of both lower f16, 2^-25 by 2^3. Where an element is one f16, of which 11 bits count, they may take 2^-14 of a sum.
-const STRAY: f32 = 16.0;
-
 // How many of four elements f16 has no room for: if any, all count.
 fn strays_of(v: loaded, scale: Scale) -> u32 {
     // 0 becomes the largest number.

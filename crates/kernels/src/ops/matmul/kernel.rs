@@ -202,6 +202,19 @@ const fn units_of(kind: TileKind, computes: Computes, dtype: DType) -> &'static 
     }
 }
 
+/// A kernel on matrix units that flags tiles for small sums: those of which an element that f16 has no room for takes more where
+/// elements are two f16, or one.
+fn doubting(choice: KernelChoice, kind: TileKind) -> KernelChoice {
+    let stray = match kind {
+        TileKind::Split | TileKind::Pieces => 16,
+        _ => 32_768,
+    };
+    choice
+        .enable("enable/subgroups.wgsl")
+        .part("matmul/stray.wgsl")
+        .constant("STRAY", stray)
+}
+
 /// The tiled kernel.
 pub(super) fn tiled(
     dtypes: DTypes,
@@ -281,12 +294,8 @@ pub(super) fn tiled(
     };
     choice = match computes {
         Computes::Every => choice,
-        Computes::Packed => {
-            let lost = if kind == TileKind::Split { 16 } else { 32_768 };
-            let choice = choice.name("packed").enable("enable/subgroups.wgsl");
-            choice.constant("STRAY", lost)
-        }
-        Computes::Scaled => choice.name("scaled").enable("enable/subgroups.wgsl"),
+        Computes::Packed => doubting(choice.name("packed"), kind),
+        Computes::Scaled => doubting(choice.name("scaled"), kind),
         Computes::Flagged(side) => choice.name("flagged_tiles").constant("FLAG_SIDE", side),
     };
     let [a, b] = reads(tile);

@@ -11,7 +11,7 @@
 /// | | each element is read as | error of a result, of Σ\|term\| | multiplications |
 /// | --- | --- | --- | --- |
 /// | `Highest` | two f16, off by 2^-23 of itself at most | (n / 16 + 48) ε, no more than a sum of f32 one by one | 3 |
-/// | `High`, `Medium` | 11 bits, as TF32 has | 2^-11 + (n + 2) ε, with elements below 2^-27 of the largest 2^-14 more | 1 |
+/// | `High`, `Medium` | 11 bits, as TF32 has | 2^-11 + (n + 2) ε | 1 |
 ///
 /// `Medium` permits 8 bits, as bf16 has; no kernel makes use of that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
