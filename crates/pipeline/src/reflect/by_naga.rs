@@ -3,6 +3,7 @@
 mod capabilities;
 mod globals;
 mod grid;
+mod matrices;
 mod mistakes;
 mod size;
 mod textures;
@@ -88,6 +89,9 @@ pub(super) fn read(
     limits.check_types(text, &module)?;
     let entry = entries(&module).choose(text, descriptor.entry.as_deref())?;
     let (info, features) = validate(text, &module, available, &entry)?;
+    if features.contains(ShaderFeature::CooperativeMatrix) {
+        matrices::check(text, &module, &info)?;
+    }
     Ok(Valid {
         points: module
             .entry_points

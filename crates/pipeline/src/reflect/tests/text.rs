@@ -61,6 +61,42 @@ fn a_type_without_a_place_is_refused_where_it_is_used() {
     }
 }
 
+/// naga lets others pass, and NVIDIA's compiler fails at them.
+#[test]
+fn matrices_come_from_memory_of_their_own_type() {
+    let tried = |memory: &str, space: &str| {
+        let text = format!(
+            "enable f16;
+enable wgpu_cooperative_matrix;
+{space} m: array<{memory}, 64>;
+@compute @workgroup_size(32)
+fn main() {{
+    let a = coopLoad<coop_mat16x16<f16, A>>(&m[0], 4u);
+    let r = coopMultiplyAdd(a, coop_mat16x16<f16, B>(), coop_mat16x16<f32, C>());
+}}"
+        );
+        let source = ShaderSource::wgsl("t.wgsl", text);
+        reflect(&KernelDescriptor::new(source), ShaderFeatures::all()).map(drop)
+    };
+    let shared = "var<workgroup>";
+    let bound = "@group(0) @binding(0) var<storage, read>";
+    for space in [shared, bound] {
+        for right in ["f16", "vec2<f16>", "vec4<f16>"] {
+            tried(right, space).unwrap();
+        }
+        let loaded = "t.wgsl:6:13: a cooperative matrix is loaded from memory of ";
+        let multiplied = "t.wgsl:7:13: a cooperative matrix of f32 is multiplied by one of f16";
+        for (wrong, expected) in [
+            ("u32", format!("{loaded}u32")),
+            ("vec4<i32>", format!("{loaded}i32")),
+            ("vec2<f32>", multiplied.to_owned()),
+        ] {
+            let shown = tried(wrong, space).unwrap_err().to_string();
+            assert!(shown.contains(&expected), "{shown}");
+        }
+    }
+}
+
 #[test]
 fn what_a_fragment_shader_does_by_sample_does_not_matter_to_the_kernel() {
     let text = "@fragment fn draw(@builtin(sample_index) i: u32) -> @location(0) vec4<f32> { return vec4(f32(i)); }
