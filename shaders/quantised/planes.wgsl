@@ -22,8 +22,8 @@ fn numbers_of(bytes: u32, zero: f32) -> vec4<f32> {
     return vec4<f32>(even.x, odd.x, even.y, odd.y) - (1024.0 + zero);
 }
 
-// The bytes of a word, which are below 2^8, divided by 2^24, exactly: as they are they are the smallest f16. Where these are not proved to
-// be kept, they are the low bits of 2^10 first.
+// The bytes of a word, divided by 2^24, exactly: that is what their bits are as f16, which are subnormal. An adapter that has not proved to
+// keep these gets the bytes as low bits of 2^10, and a subtraction.
 fn small_of(bytes: u32) -> vec4<f32> {
     let even = bytes & 0x00ff00ffu;
     let odd = (bytes >> 8u) & 0x00ff00ffu;

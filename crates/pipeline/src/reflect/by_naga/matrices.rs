@@ -40,7 +40,7 @@ fn mistake(module: &Module, function: &Function, uses: &FunctionInfo) -> Option<
             Expression::CooperativeLoad { .. } => {
                 let memory = scalar(handle).filter(|of| ![Scalar::F16, Scalar::F32].contains(of))?;
                 let memory = name(memory);
-                format!("a cooperative matrix is loaded from memory of {memory}: declare that memory with numbers of the matrix, f16 or f32, or vectors of them")
+                format!("`coopLoad` makes a matrix of the memory's type, which is {memory}: declare the memory as f16 or f32, or as vectors of them")
             }
             Expression::CooperativeMultiplyAdd { a, b, .. } => {
                 let (a, b) = (scalar(a)?, scalar(b)?);
@@ -48,7 +48,7 @@ fn mistake(module: &Module, function: &Function, uses: &FunctionInfo) -> Option<
                     return None;
                 }
                 let [a, b] = [a, b].map(name);
-                format!("a cooperative matrix of {a} is multiplied by one of {b}: both must be of one type, and one that is loaded is of the memory's")
+                format!("a cooperative matrix of {a} is multiplied by one of {b}: both must be of one type, and `coopLoad` makes a matrix of the memory's type")
             }
             _ => return None,
         };

@@ -84,7 +84,7 @@ fn main() {{
         for right in ["f16", "vec2<f16>", "vec4<f16>"] {
             tried(right, space).unwrap();
         }
-        let loaded = "t.wgsl:6:13: a cooperative matrix is loaded from memory of ";
+        let loaded = "t.wgsl:6:13: `coopLoad` makes a matrix of the memory's type, which is ";
         let multiplied = "t.wgsl:7:13: a cooperative matrix of f32 is multiplied by one of f16";
         for (wrong, expected) in [
             ("u32", format!("{loaded}u32")),
