@@ -1,12 +1,8 @@
-// Shared by Q4_K and Q5_K: scales and minima of the groups of 32 elements, 6 bits each, in the last three words of a block's header; the
-// first word has the scales of both. Requires from_word_scale.
+// Shared by Q4_K and Q5_K: a word has the scales of two groups of 32 elements and then their minima, a byte each; another word the scales
+// of both. Requires small_of (planes.wgsl), from_word_scale, MULTIPLE.
 
-// The scale of a group, and what is added: less its minimum.
-fn group_of(header: vec4<u32>, group: u32) -> vec2<f32> {
-    let words = header.yzw >> vec3<u32>((group & 3u) * 8u);
-    var own = words.xy & vec2<u32>(63u);
-    if group >= 4u {
-        own = (vec2<u32>(words.z, words.z >> 4u) & vec2<u32>(15u)) | ((words.xy >> vec2<u32>(2u)) & vec2<u32>(48u));
-    }
-    return vec2<f32>(from_word_scale(header.x, 0u) * f32(own.x), -(from_word_scale(header.x, 1u) * f32(own.y)));
+// Of group `run` of a unit: its scale, and less its minimum over MULTIPLE.
+fn group_of(groups: u32, scales: u32, run: u32) -> vec2<f32> {
+    let both = vec2<f32>(from_word_scale(scales, 0u) * 16777216.0, -from_word_scale(scales, 1u));
+    return small_of(groups >> (run * 8u)).xz * both;
 }

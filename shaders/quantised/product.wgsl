@@ -17,6 +17,8 @@ override LANES: u32 = 128u;
 
 // Whether x goes through workgroup memory.
 override STAGED: bool = true;
+// Whether the next units are on their way while some are multiplied.
+override AHEAD: bool = true;
 
 override TILES: u32 = WG / LANES;
 override SUMS: u32 = LINES * ROWS;
@@ -87,7 +89,7 @@ fn weights_of(units: Units, run: u32) -> Weights {
         factors_of(units.r2, run),
         factors_of(units.r3, run),
         vec4<f32>(s0.x, s1.x, s2.x, s3.x),
-        vec4<f32>(s0.y, s1.y, s2.y, s3.y) / MULTIPLE,
+        vec4<f32>(s0.y, s1.y, s2.y, s3.y),
     );
 }
 
@@ -245,10 +247,13 @@ fn main(
     var sums = Sums();
     let lane = lid % LANES;
     let last = params.units - 1u;
-    var near = units_at(row, min(lane, last));
+    var near = Units();
     var far = Units();
-    if ROWS > 4u {
-        far = units_at(far_row, min(lane, last));
+    if AHEAD {
+        near = units_at(row, min(lane, last));
+        if ROWS > 4u {
+            far = units_at(far_row, min(lane, last));
+        }
     }
     if STAGED {
         bring(line, 0u, 0u, lid);
@@ -258,12 +263,16 @@ fn main(
         if STAGED {
             workgroupBarrier();
         }
-        // The next units are on their way while these are multiplied; behind the last come the last once more.
-        let next = min(start + LANES + lane, last);
+        // Behind the last units come the last once more.
+        let next = min(start + select(0u, LANES, AHEAD) + lane, last);
         let next_near = units_at(row, next);
         var next_far = Units();
         if ROWS > 4u {
             next_far = units_at(far_row, next);
+        }
+        if !AHEAD {
+            near = next_near;
+            far = next_far;
         }
         if STAGED {
             bring(line, start + LANES, CHUNKS - half, lid);
@@ -277,8 +286,10 @@ fn main(
                 sums = add_run(sums, At(line, start, half), run_at(lane, run), weights_of(near, run), of_far);
             }
         }
-        near = next_near;
-        far = next_far;
+        if AHEAD {
+            near = next_near;
+            far = next_far;
+        }
         half = CHUNKS - half;
     }
     if STAGED {

@@ -38,5 +38,5 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
 // Of group `run`.
 fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
     let both = select(unit.groups.y, unit.groups.x, run < 2u) >> ((run & 1u) * 16u);
-    return vec2<f32>(unit.scale * f32(both & 15u), -unit.least * f32((both >> 4u) & 15u));
+    return vec2<f32>(unit.scale * f32(both & 15u), -unit.least * f32((both >> 4u) & 15u) / MULTIPLE);
 }

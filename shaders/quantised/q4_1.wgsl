@@ -25,5 +25,5 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
 }
 
 fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
-    return vec2<f32>(unit.scale, unit.least);
+    return vec2<f32>(unit.scale, unit.least / MULTIPLE);
 }

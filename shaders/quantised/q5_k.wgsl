@@ -1,6 +1,6 @@
 // Format part: Q5_K, 256 elements of 5 bits; 8 groups of 32 with scales and minima of 6 bits, a scale of each kind. A unit is 16 bytes of
 // the lower bits: 16 elements of one group in the lower halves, 16 of the next in the upper ones; bit g of 32 bytes is the fifth bit of group g.
-// Planes: x the lower bits, y the fifth bits, z the headers. Requires planes.wgsl, k_groups.wgsl.
+// Planes: x the lower bits, y the fifth bits, z scales and minima of groups, w the scales of these. Requires planes.wgsl, k_groups.wgsl.
 
 const RUNS: u32 = 2u;
 const ZERO: f32 = 0.0;
@@ -9,16 +9,14 @@ struct Unit {
     quants: vec4<u32>,
     // Moved so that bit s of each byte is that of group s of the unit.
     high: vec4<u32>,
-    header: vec4<u32>,
-    // Its first group.
-    first: u32,
+    groups: u32,
+    scales: u32,
 }
 
 fn unit_at(i: u32) -> Unit {
     let block = i >> 3u;
-    let first = i & 6u;
-    let high = blocks_at(params.planes.y + block * 2u + (i & 1u)) >> vec4<u32>(first);
-    return Unit(blocks_at(params.planes.x + i), high, blocks_at(params.planes.z + block), first);
+    let high = blocks_at(params.planes.y + block * 2u + (i & 1u)) >> vec4<u32>(i & 6u);
+    return Unit(blocks_at(params.planes.x + i), high, word_at(params.planes.z, i >> 1u), word_at(params.planes.w, block));
 }
 
 // Which vector of four elements of its row run `run` of unit `i` begins with.
@@ -33,5 +31,5 @@ fn bytes_of(unit: Unit, run: u32) -> vec4<u32> {
 }
 
 fn scales_of(unit: Unit, run: u32) -> vec2<f32> {
-    return group_of(unit.header, unit.first + run);
+    return group_of(unit.groups, unit.scales, run);
 }

@@ -10,17 +10,52 @@ mod quantize;
 
 pub use quantize::QuantizeError;
 
-/// One field of a block: where it begins, and how many bytes it has.
+/// One field of a block: where it begins, how many bytes it has, and how kernels read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockField {
     /// Its first byte in a block.
     pub start: usize,
     /// Its bytes.
     pub bytes: usize,
+    /// What becomes of them on a device.
+    pub layout: FieldLayout,
+}
+
+/// How a device holds a field of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldLayout {
+    /// As files hold it.
+    AsIs,
+    /// Twelve bytes, which have scales and minima of eight groups, 6 bits each, become sixteen: for two groups after the other their
+    /// scales, then their minima, a byte each. So kernels decode those of two groups from one word.
+    Groups,
+    /// Sixteen bytes, a scale with a sign for each group, are 128 more than that, and stand as units of 16 bytes of integers need them: two
+    /// units after the other have their first groups, then their second ones, which are four groups behind.
+    SignedGroups,
+}
+
+impl BlockField {
+    /// Its bytes on a device.
+    #[must_use]
+    pub const fn device_bytes(&self) -> usize {
+        match self.layout {
+            FieldLayout::AsIs | FieldLayout::SignedGroups => self.bytes,
+            FieldLayout::Groups => 16,
+        }
+    }
+}
+
+macro_rules! layout {
+    () => {
+        FieldLayout::AsIs
+    };
+    ($layout:ident) => {
+        FieldLayout::$layout
+    };
 }
 
 macro_rules! block_formats {
-    ($($name:ident $id:literal $elements:literal [$($start:literal $bytes:literal),*] [$($half:literal),*] $what:literal;)*) => {
+    ($($name:ident $id:literal $elements:literal [$($start:literal $bytes:literal $($layout:ident)?),*] [$($half:literal),*] $what:literal;)*) => {
         /// How elements are quantised: in blocks of neighbours along the last axis, which share scales.
         ///
         /// ```
@@ -72,7 +107,11 @@ macro_rules! block_formats {
             #[must_use]
             pub const fn fields(self) -> &'static [BlockField] {
                 match self {
-                    $(Self::$name => &[$(BlockField { start: $start, bytes: $bytes },)*],)*
+                    $(Self::$name => &[$(BlockField {
+                        start: $start,
+                        bytes: $bytes,
+                        layout: layout!($($layout)?),
+                    },)*],)*
                 }
             }
 
@@ -99,9 +138,9 @@ block_formats! {
     Q8_0 8 32 [2 32, 0 2] [0] "8 bits with a scale per 32 elements.";
     Q2_K 10 256 [16 64, 0 16, 80 4] [80, 82] "2 bits; 16 groups per block, with 4-bit scales and minima.";
     Q3_K 11 256 [32 64, 0 32, 96 12, 108 2] [108] "3 bits; 16 groups per block, with 6-bit scales.";
-    Q4_K 12 256 [16 128, 0 16] [0, 2] "4 bits; 8 groups per block, with 6-bit scales and minima.";
-    Q5_K 13 256 [48 128, 16 32, 0 16] [0, 2] "5 bits; 8 groups per block, with 6-bit scales and minima.";
-    Q6_K 14 256 [0 128, 128 64, 192 16, 208 2] [208] "6 bits; 16 groups per block, with 8-bit scales.";
+    Q4_K 12 256 [16 128, 4 12 Groups, 0 4] [0, 2] "4 bits; 8 groups per block, with 6-bit scales and minima.";
+    Q5_K 13 256 [48 128, 16 32, 4 12 Groups, 0 4] [0, 2] "5 bits; 8 groups per block, with 6-bit scales and minima.";
+    Q6_K 14 256 [0 128, 128 64, 192 16 SignedGroups, 208 2] [208] "6 bits; 16 groups per block, with 8-bit scales.";
 }
 
 impl BlockFormat {

@@ -32,7 +32,7 @@ pub mod text;
 pub mod wgsl;
 
 pub use axes::{normalize_axes, normalize_axis};
-pub use blocks::{BlockField, BlockFormat, QuantizeError};
+pub use blocks::{BlockField, BlockFormat, FieldLayout, QuantizeError};
 pub use broadcast::{broadcast_shapes, infer_expand};
 pub use coalesce::{Coalesced, coalesce};
 pub use dtype::{DType, DTypeInfo, DTypeKind, ParseDTypeError};

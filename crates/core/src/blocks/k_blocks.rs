@@ -1,5 +1,6 @@
 //! Numbers of the blocks of 256 elements, whose groups have scales of few bits.
 
+use super::FieldLayout;
 use super::dequantize::{half, tail};
 
 /// Bytes from `start` on, as many as there should be.
@@ -110,5 +111,68 @@ pub(super) fn q6(block: &[u8], out: &mut Vec<f32>) {
     for (group, &own) in quants.chunks_exact(16).zip(part(block, 192, 16)) {
         let scale = scale * f32::from(own as i8);
         out.extend(group.iter().map(|&q| scale * (f32::from(q) - 32.0)));
+    }
+}
+
+/// Where the scales of a file stand on a device: of groups 0, 1, 4, 5, then 2, 3, 6, 7; and those eight behind likewise.
+const SIGNED_GROUPS: [usize; 16] = [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15];
+
+impl FieldLayout {
+    /// Twelve bytes of scales and minima as [`FieldLayout::Groups`] has them.
+    ///
+    /// ```
+    /// use ziggurat_core::FieldLayout;
+    ///
+    /// // The first group has scale 5 and minimum 7, the others zeros.
+    /// let file = [5, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0];
+    /// let device = FieldLayout::groups_to_device(&file);
+    /// assert_eq!(device[..4], [5, 0, 7, 0]);
+    /// assert_eq!(FieldLayout::groups_from_device(&device), file);
+    /// ```
+    #[must_use]
+    pub fn groups_to_device(file: &[u8; 12]) -> [u8; 16] {
+        let mut out = [0; 16];
+        let (words, _) = out.as_chunks_mut::<4>();
+        let mut groups = scales_and_minima(file);
+        for word in words {
+            let [first, second] = [groups.next(), groups.next()].map(Option::unwrap_or_default);
+            *word = [first.0, second.0, first.1, second.1];
+        }
+        out
+    }
+
+    /// What [`FieldLayout::groups_to_device`] was given.
+    #[must_use]
+    pub fn groups_from_device(device: &[u8; 16]) -> [u8; 12] {
+        let mut groups = [(0, 0); 8];
+        let (words, _) = device.as_chunks::<4>();
+        let (pairs, _) = groups.as_chunks_mut::<2>();
+        for (pair, word) in pairs.iter_mut().zip(words) {
+            *pair = [(word[0], word[2]), (word[1], word[3])];
+        }
+        let (near, far) = groups.split_at(4);
+        let mut out = [0; 12];
+        for (group, (near, far)) in near.iter().zip(far).enumerate() {
+            out[group] = (near.0 & 63) | ((far.0 & 0x30) << 2);
+            out[group + 4] = (near.1 & 63) | ((far.1 & 0x30) << 2);
+            out[group + 8] = (far.0 & 15) | ((far.1 & 15) << 4);
+        }
+        out
+    }
+
+    /// Sixteen bytes of scales as [`FieldLayout::SignedGroups`] has them; and back, for the order is its own inverse.
+    ///
+    /// ```
+    /// use ziggurat_core::FieldLayout;
+    ///
+    /// // Scales of -1 to 14.
+    /// let file = std::array::from_fn(|group| (group as u8).wrapping_sub(1));
+    /// let device = FieldLayout::signed_groups(&file);
+    /// assert_eq!(device[..4], [127, 128, 131, 132]);
+    /// assert_eq!(FieldLayout::signed_groups(&device), file);
+    /// ```
+    #[must_use]
+    pub fn signed_groups(scales: &[u8; 16]) -> [u8; 16] {
+        SIGNED_GROUPS.map(|group| scales[group] ^ 0x80)
     }
 }

@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ziggurat_core::{BlockField, BlockFormat, DType, Shape};
+use ziggurat_core::{BlockField, BlockFormat, DType, FieldLayout, Shape};
 use ziggurat_memory::{for_each_parallel, zeroed};
 
 use crate::num::saturated;
@@ -104,7 +104,8 @@ impl BlockShape {
         self.blocks() * self.format.bytes() as u64
     }
 
-    /// Bytes on a device: those of the blocks, and at most 15 behind each plane.
+    /// Bytes on a device: those of the blocks, four more for each of [`BlockFormat::Q4_K`] and [`BlockFormat::Q5_K`], and at most 15 behind
+    /// each plane.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         self.starts().last().copied().unwrap_or(0)
@@ -120,7 +121,7 @@ impl BlockShape {
             |start: u64, bytes: usize| (start + self.blocks() * bytes as u64).next_multiple_of(16);
         let fields = self.format.fields().iter();
         let ends = fields.scan(0, |start, field| {
-            *start = plane(*start, field.bytes);
+            *start = plane(*start, field.device_bytes());
             Some(*start)
         });
         std::iter::once(0).chain(ends).collect()
@@ -155,7 +156,7 @@ impl BlockShape {
             let len = bounds.last().unwrap_or(&0) - bounds.first().unwrap_or(&0);
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             let (plane, behind) = rest.split_at_mut(len.min(rest.len()));
-            planes.push(plane.chunks_mut(JOB * field.bytes));
+            planes.push(plane.chunks_mut(JOB * field.device_bytes()));
             rest = behind;
         }
         let parts = blocks.chunks(JOB * format.bytes());
@@ -184,50 +185,62 @@ impl BlockShape {
         let mut out = vec![0; usize::try_from(self.bytes()).ok()?];
         for (field, start) in self.format.fields().iter().zip(self.starts()) {
             let plane = planes.get(usize::try_from(start).ok()?..)?;
-            let parts = plane.chunks_exact(field.bytes);
+            let parts = plane.chunks_exact(field.device_bytes());
             for (block, part) in out.chunks_exact_mut(size).zip(parts) {
                 let own = block.get_mut(field.start..field.start + field.bytes)?;
-                own.copy_from_slice(part);
+                match (field.layout, part.first_chunk()) {
+                    (FieldLayout::Groups, Some(part)) => {
+                        own.copy_from_slice(&FieldLayout::groups_from_device(part));
+                    }
+                    (FieldLayout::SignedGroups, Some(part)) => {
+                        own.copy_from_slice(&FieldLayout::signed_groups(part));
+                    }
+                    _ => own.copy_from_slice(part),
+                }
             }
         }
         Some(out)
     }
 }
 
-/// Copies one field of each block into a plane. The length of the copy is a constant for each length there is, or the call of
+/// Brings one field of each block into a plane. The length of the copy is a constant for each length there is, or the call of
 /// `memcpy` would take longer than the bytes.
 fn copy_field(blocks: &[u8], block_bytes: usize, field: BlockField, plane: &mut [u8]) {
-    fn copy<const N: usize>(from: &[u8], size: usize, start: usize, to: &mut [u8]) {
-        let (slots, _) = to.as_chunks_mut::<N>();
-        for (block, slot) in from.chunks_exact(size).zip(slots) {
+    fn copy<const N: usize, const M: usize>(
+        (blocks, size): (&[u8], usize),
+        start: usize,
+        plane: &mut [u8],
+        on_device: impl Fn(&[u8; N]) -> [u8; M],
+    ) {
+        let (slots, _) = plane.as_chunks_mut::<M>();
+        for (block, slot) in blocks.chunks_exact(size).zip(slots) {
             if let Some(own) = block.get(start..).and_then(|rest| rest.first_chunk()) {
-                *slot = *own;
+                *slot = on_device(own);
             }
         }
     }
-    let copy = match field.bytes {
-        2 => copy::<2>,
-        4 => copy::<4>,
-        12 => copy::<12>,
-        16 => copy::<16>,
-        32 => copy::<32>,
-        64 => copy::<64>,
-        128 => copy::<128>,
-        bytes => {
+    let (from, start) = ((blocks, block_bytes), field.start);
+    match (field.layout, field.bytes) {
+        (FieldLayout::Groups, _) => copy(from, start, plane, FieldLayout::groups_to_device),
+        (FieldLayout::SignedGroups, _) => copy(from, start, plane, FieldLayout::signed_groups),
+        (FieldLayout::AsIs, 2) => copy::<2, 2>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, 4) => copy::<4, 4>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, 12) => copy::<12, 12>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, 16) => copy::<16, 16>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, 32) => copy::<32, 32>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, 64) => copy::<64, 64>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, 128) => copy::<128, 128>(from, start, plane, |own| *own),
+        (FieldLayout::AsIs, bytes) => {
             let own = blocks.chunks_exact(block_bytes).flat_map(|block| {
-                block
-                    .get(field.start..)
-                    .unwrap_or_default()
-                    .iter()
-                    .take(bytes)
+                let own = block.get(field.start..).unwrap_or_default();
+                own.iter().take(bytes)
             });
-            return plane
+            plane
                 .iter_mut()
                 .zip(own)
                 .for_each(|(slot, byte)| *slot = *byte);
         }
-    };
-    copy(blocks, block_bytes, field.start, plane);
+    }
 }
 
 /// What a product with blocks does besides, in the same kernel: see [`CallKind::QuantizedLinear`].
