@@ -2,7 +2,7 @@
 // Bindings: params, a: state, out (result part). Of params, row_tiles does not count.
 // Grid: a workgroup of 256 invocations for ROWS rows and a tile of LANES vectors of columns, folded.
 // Requires: finish (whole.wgsl), state_at, weights_of.
-// Accuracy: that of the parts; 3 ε more for each power of two of `splits`.
+// Accuracy: that of the parts; 3 ε more for each 4 * SHARES splits, and once for what the shares have together.
 
 override WG: u32 = 256u;
 // Invocations along columns, one vector each, and those that share the splits of a row.
@@ -23,13 +23,9 @@ struct Row {
     total: f32,
 }
 
-// What both have together. What fades to nothing is nothing, whatever it is.
-fn both(one: Row, two: Row) -> Row {
-    let top = max(one.top, two.top);
-    let w = weights_of(vec4<f32>(one.top, two.top, one.top, two.top), vec4<f32>(top));
-    let x = select(one.sums * w.x, vec4<f32>(), bitcast<u32>(w.x) == 0u);
-    let y = select(two.sums * w.y, vec4<f32>(), bitcast<u32>(w.y) == 0u);
-    return Row(x + y, top, one.total * w.x + two.total * w.y);
+// What fades to nothing is nothing, whatever it is.
+fn faded(sums: vec4<f32>, x: f32) -> vec4<f32> {
+    return select(sums * x, vec4<f32>(), bitcast<u32>(x) == 0u);
 }
 
 fn row_at(split: u32, share: Share, column: u32) -> Row {
@@ -71,17 +67,30 @@ fn main(
             let second = row_at(split + SHARES, share, column);
             let third = row_at(split + 2u * SHARES, share, column);
             let fourth = row_at(split + 3u * SHARES, share, column);
-            sum = both(sum, both(both(first, second), both(third, fourth)));
+            let tops = vec4<f32>(first.top, second.top, third.top, fourth.top);
+            let greatest = max(sum.top, max(max(tops.x, tops.y), max(tops.z, tops.w)));
+            let w = weights_of(tops, vec4<f32>(greatest));
+            let kept = weights_of(vec4<f32>(sum.top), vec4<f32>(greatest)).x;
+            let all = faded(sum.sums, kept) + ((faded(first.sums, w.x) + faded(second.sums, w.y)) + (faded(third.sums, w.z) + faded(fourth.sums, w.w)));
+            sum = Row(all, greatest, sum.total * kept + ((first.total * w.x + second.total * w.y) + (third.total * w.z + fourth.total * w.w)));
         }
     }
     partial_sums[lid] = sum.sums;
     partial_ends[lid] = vec2<f32>(sum.top, sum.total);
     workgroupBarrier();
     if live && part == 0u {
+        var greatest = sum.top;
         for (var i = 1u; i < SHARES; i++) {
-            let at = lid + i * LANES;
-            sum = both(sum, Row(partial_sums[at], partial_ends[at].x, partial_ends[at].y));
+            greatest = max(greatest, partial_ends[lid + i * LANES].x);
         }
-        finish(share, row, column * 4u, sum.sums, sum.top, sum.total);
+        var all = vec4<f32>();
+        var total = 0.0;
+        for (var i = 0u; i < SHARES; i++) {
+            let at = lid + i * LANES;
+            let w = weights_of(vec4<f32>(partial_ends[at].x), vec4<f32>(greatest)).x;
+            all += faded(partial_sums[at], w);
+            total += partial_ends[at].y * w;
+        }
+        finish(share, row, column * 4u, all, greatest, total);
     }
 }
