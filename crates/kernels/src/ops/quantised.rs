@@ -309,7 +309,7 @@ impl Executor {
     }
 
     /// `x · weightᵀ`: `x` `[.., k]` by a weight of `n` rows of `k` elements gives `[.., n]`. The product has the numbers of the
-    /// blocks in f32, if `x` has at most 16 rows; of more, they are rounded to the dtype of `x` before (if its range has them) and
+    /// blocks in f32, if `x` has at most 16 rows (of f32: 32); of more, they are rounded to the dtype of `x` before (if its range has them) and
     /// multiplied as [`Executor::matmul`] does.
     ///
     /// # Errors

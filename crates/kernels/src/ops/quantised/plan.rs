@@ -3,7 +3,7 @@
 use ziggurat_core::{DType, Layout, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::kernel::{self, FEW_ROWS, GROUP, Tile};
+use super::kernel::{self, GROUP, Tile, few_rows};
 use super::{BlockParams, BlockShape, LinearForm};
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
@@ -44,16 +44,19 @@ impl Named for Way {
     }
 }
 
-/// Rows of an input whose elements lie side by side: how many, and the step from one to the next.
+/// Rows of an input whose elements lie side by side: how many, the step from one to the next, and whether they are so few that each
+/// reads the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Input {
     m: u64,
     row: isize,
+    few: bool,
 }
 
 impl Input {
     /// `None` if its rows do not lie at equal steps and in whole vectors of four elements.
-    fn of(layout: &Layout) -> Option<Self> {
+    fn of(x: &View) -> Option<Self> {
+        let layout = &x.layout;
         let (cols, outer) = layout.dims().split_last()?;
         let (step, steps) = layout.strides().split_last()?;
         let mut long = outer.iter().zip(steps).filter(|(dim, _)| **dim > 1);
@@ -65,7 +68,8 @@ impl Input {
         };
         let aligned = layout.offset().is_multiple_of(4) && row % 4 == 0;
         let m = outer.iter().map(|&dim| dim as u64).product();
-        (*step == 1 && aligned).then_some(Self { m, row })
+        let few = m <= few_rows(x.dtype);
+        (*step == 1 && aligned).then_some(Self { m, row, few })
     }
 }
 
@@ -77,8 +81,8 @@ fn ways(
     ability: &Ability,
 ) -> Ways<Way> {
     let decoded = Ways::new(Way::Decoded, []);
-    let most = if form.is_plain() { FEW_ROWS } else { 1 };
-    let Some(input) = input.filter(|input| input.m <= most) else {
+    let suits = |input: &Input| input.few && (input.m == 1 || form.is_plain());
+    let Some(input) = input.filter(suits) else {
         return decoded;
     };
     let fits = |tile: &Tile| {
@@ -196,7 +200,7 @@ pub(crate) fn is_one_kernel(
         swiglu: true,
         ..form
     };
-    let input = Input::of(&x.layout).filter(|_| weight.cols > 0);
+    let input = Input::of(x).filter(|_| weight.cols > 0);
     ways(input, weight, form, &exec.ability()).default != Way::Decoded
 }
 
@@ -269,7 +273,7 @@ pub(crate) fn plan_linear(
     if ends.out.is_empty() {
         return Ok(Planned::Nothing);
     }
-    let input = Input::of(&x.layout).filter(|_| k > 0);
+    let input = Input::of(x).filter(|_| k > 0);
     let class = || {
         let dtypes = [x.dtype, computed].map(|dtype| dtype as u64);
         let extents = [input.map_or(0, |input| bucket(input.m)), weight.cols as u64];
@@ -324,7 +328,8 @@ pub(crate) fn run_linear(
     });
     let ability = exec.ability();
     let rows: usize = x.dims().iter().rev().skip(1).product();
-    if rows as u64 <= FEW_ROWS && Input::of(&x.layout).is_none() && ability.way == 0 {
+    let few = rows as u64 <= few_rows(x.dtype);
+    if few && Input::of(x).is_none() && ability.way == 0 {
         // Rows that kernels can read are worth a copy.
         let dense = exec.to_dense(op, x)?;
         let a = Operand::Memory(&dense);
@@ -334,7 +339,7 @@ pub(crate) fn run_linear(
     // unrounded numbers in whatever way.
     let dtype = match x.dtype {
         DType::F16 if !weight.fits_f16 => DType::F32,
-        _ if rows as u64 <= FEW_ROWS => DType::F32,
+        _ if few => DType::F32,
         own => own,
     };
     let row = (weight.cols as u64)
@@ -392,7 +397,8 @@ mod tests {
     fn processors_take_tiles_without_idle_invocations_and_gpus_can() {
         let weight = BlockShape::new(BlockFormat::Q4_1, [576, 576]).expect("whole blocks");
         let of = |m, ability: &Ability| {
-            let all = ways(Some(Input { m, row: 576 }), &weight, PLAIN, ability);
+            let few = m <= 16;
+            let all = ways(Some(Input { m, row: 576, few }), &weight, PLAIN, ability);
             all.all().collect::<Vec<_>>()
         };
         let processor = Ability {
@@ -408,7 +414,12 @@ mod tests {
         }
         // Rows with as many units as invocations have one tile.
         let weight = BlockShape::new(BlockFormat::Q4_1, [1 << 16, 4096]).expect("whole blocks");
-        let all = ways(Some(Input { m: 1, row: 4096 }), &weight, PLAIN, &processor);
+        let one = Input {
+            m: 1,
+            row: 4096,
+            few: true,
+        };
+        let all = ways(Some(one), &weight, PLAIN, &processor);
         let tiles = [Tile::of(1, &weight, PLAIN, 512), Tile::full(&weight, PLAIN)];
         assert_eq!(tiles[0], tiles[1]);
         assert_eq!(all.all().count(), 2);

@@ -23,8 +23,8 @@ impl QuantizedTensor {
     /// `x · selfᵀ + bias`, a dense layer: `x` is `[.., in]` of floats, this matrix `[out, in]`, `bias` `[out]`. The result has the
     /// dtype of `x`, promoted with that of the bias, and is rounded once, behind the sum.
     ///
-    /// Up to 16 rows of `x` are multiplied by the numbers of the blocks. For more rows these are rounded to the dtype of `x`, unless it
-    /// is f16 and its range does not have them.
+    /// Up to 16 rows of `x`, of f32 up to 32, are multiplied by the numbers of the blocks. For more rows these are rounded to the dtype
+    /// of `x`, unless it is f16 and its range does not have them.
     ///
     /// # Errors
     /// If `x` is no float or differs in the last extent, the bias does not broadcast, or the device has no memory.
