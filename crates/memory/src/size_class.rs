@@ -16,7 +16,7 @@ pub(crate) const ALIGNMENT: u64 = 16;
 const SMALLEST: u64 = 256;
 
 /// Steps between classes never grow beyond this.
-const LARGE_STEP: u64 = 4 << 20;
+const LARGE_STEP: u64 = 1 << 20;
 
 /// The largest capacity a device with this buffer limit can have.
 pub(crate) const fn largest(max_buffer_bytes: u64) -> u64 {

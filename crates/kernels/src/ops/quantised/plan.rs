@@ -1,6 +1,6 @@
 //! How products with blocks run: in one kernel, or with numbers in memory between two.
 
-use ziggurat_core::{DType, Layout, Shape};
+use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 use super::kernel::{self, GROUP, Tile, few_rows};
