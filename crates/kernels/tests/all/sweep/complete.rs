@@ -86,10 +86,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matmul/tile_wide.wgsl",
         "outputs that fill a device: the unit tests of products run every way",
     ),
-    (
-        "quantised/product.wgsl",
-        "rows by blocks: `quantised::products_of_many_rows_fold_the_grid`",
-    ),
 ];
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
