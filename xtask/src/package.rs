@@ -110,8 +110,9 @@ fn unpack(archives: &Path, to: &Path) -> Outcome<Vec<(String, PathBuf)>> {
         }) else {
             continue;
         };
+        // With the time of now: all files of archives have the same, by which cargo would take what it built of an earlier package.
         let mut tar = Command::new("tar");
-        tar.arg("-xzf").arg(&file).arg("-C").arg(to);
+        tar.arg("-xmzf").arg(&file).arg("-C").arg(to);
         process::quiet(&format!("unpacking {stem}"), &mut tar)?;
         let folder = to.join(&stem);
         let problems = problems(&folder, name)?;

@@ -191,8 +191,8 @@ impl Tile {
     }
 
     /// Whether invocations read what they multiply next while they multiply. For one row of an input others compute meanwhile, and more
-    /// of them have registers: where they decode for long, or have many rows of blocks. By an H200: of 4 rows of Q8_0, Q3_K and Q4_1 all
-    /// products of a model take up to a fifth longer without, of Q4_K, Q5_K and Q6_K 2 to 7 % less, of 8 rows 1 to 4 %.
+    /// of them have registers: where they decode for long, or have many rows of blocks. By an H200 products of a model with 4 rows of Q8_0,
+    /// Q3_K and Q4_1 take 2 to 20 % longer without, all of Q4_K, Q5_K and Q6_K 1 to 5 % less, and those with 8 rows of others 1 to 4 %.
     const fn reads_ahead(self, format: BlockFormat) -> bool {
         let decodes_long = matches!(
             format,
