@@ -26,11 +26,11 @@ pub struct BlockField {
 pub enum FieldLayout {
     /// As files hold it.
     AsIs,
-    /// Twelve bytes, which have scales and minima of eight groups, 6 bits each, become sixteen: for two groups after the other their
-    /// scales, then their minima, a byte each. So kernels decode those of two groups from one word.
+    /// Twelve bytes, which pack the scales and minima of eight groups in 6 bits each, become sixteen of a byte each. A word of four bytes
+    /// has two neighbouring groups, both scales and then both minima, so that a kernel reads one word and shifts once.
     Groups,
-    /// Sixteen bytes, a scale with a sign for each group, are 128 more than that, and stand as units of 16 bytes of integers need them: two
-    /// units after the other have their first groups, then their second ones, which are four groups behind.
+    /// Sixteen bytes, a signed scale for each group, are stored plus 128 and reordered. Sixteen bytes of integers belong to groups `g` and
+    /// `g + 4`; a word has the scales of groups `g`, `g + 1`, `g + 4` and `g + 5`, which two such pieces share.
     SignedGroups,
 }
 

@@ -114,7 +114,7 @@ pub(super) fn q6(block: &[u8], out: &mut Vec<f32>) {
     }
 }
 
-/// Where the scales of a file stand on a device: of groups 0, 1, 4, 5, then 2, 3, 6, 7; and those eight behind likewise.
+/// Which group's scale each byte on a device has: a word for groups 0, 1, 4, 5, one for 2, 3, 6, 7, and two for the other eight groups.
 const SIGNED_GROUPS: [usize; 16] = [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15];
 
 impl FieldLayout {

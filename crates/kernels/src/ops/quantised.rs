@@ -1,10 +1,12 @@
 //! Quantised matrices: their blocks in planes, products with them, their rows as numbers.
 //!
 //! On a device the blocks of a matrix lie in planes: the same field of every block, row by row, then the next field, each plane at a
-//! multiple of 16 bytes. So kernels load 16 bytes at a time whatever a block's length is. They decode in registers; the numbers are
-//! those of [`BlockFormat::dequantize`] in every bit.
+//! multiple of 16 bytes; some fields in an encoding that is decoded faster than that of files ([`FieldLayout`]). So kernels load 16
+//! bytes at a time whatever a block's length is. They decode in registers; the numbers are those of [`BlockFormat::dequantize`] in
+//! every bit.
 //!
-//! Invariants: [`BlockShape`] says everything that kernels need to know of the words; a product with few rows reads each block once;
+//! Invariants: [`BlockShape`] says everything that kernels need to know of the words; a product with few rows reads each block
+//! once for each eight of them;
 //! sums have a fixed order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -309,8 +311,8 @@ impl Executor {
     }
 
     /// `x · weightᵀ`: `x` `[.., k]` by a weight of `n` rows of `k` elements gives `[.., n]`. The product has the numbers of the
-    /// blocks in f32, if `x` has at most 16 rows (of f32: 32); of more, they are rounded to the dtype of `x` before (if its range has them) and
-    /// multiplied as [`Executor::matmul`] does.
+    /// blocks in f32, if `x` has at most 16 rows (of f32: 32); of more, they are rounded to the dtype of `x` before (if its range has
+    /// them) and multiplied as [`Executor::matmul`] does.
     ///
     /// # Errors
     /// [`KernelError::Operands`] if the inner extents differ; [`KernelError::Dtype`] unless `x` is a float and `out` has its dtype or
