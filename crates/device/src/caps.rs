@@ -43,6 +43,8 @@ pub struct Caps {
     pub float_atomics: bool,
     /// Subgroup operations in shaders.
     pub subgroups: bool,
+    /// Barriers of a subgroup alone in shaders.
+    pub subgroup_barriers: bool,
     /// Smallest and largest subgroup; (0, 0) without subgroups.
     pub subgroup_size: (u32, u32),
     /// Timestamp queries.
@@ -96,6 +98,7 @@ impl Caps {
         };
         Self {
             subgroups,
+            subgroup_barriers: subgroups && features.contains(wgpu::Features::SUBGROUP_BARRIER),
             subgroup_size,
             cooperative_matrix,
             robust_buffers: robust_buffers(adapter, &info),
@@ -122,6 +125,7 @@ impl Caps {
             int64: has(options.int64, wgpu::Features::SHADER_INT64),
             float_atomics: has(options.float_atomics, wgpu::Features::SHADER_FLOAT32_ATOMIC),
             subgroups: false,
+            subgroup_barriers: false,
             subgroup_size: (0, 0),
             timestamps: has(options.timestamps, wgpu::Features::TIMESTAMP_QUERY),
             immediate_bytes: if has(options.immediates, wgpu::Features::IMMEDIATES) {
@@ -202,7 +206,10 @@ pub(crate) fn wanted_features(adapter: &wgpu::Adapter, options: &DeviceOptions) 
         (options.f16, wgpu::Features::SHADER_F16),
         (options.int64, wgpu::Features::SHADER_INT64),
         (options.float_atomics, wgpu::Features::SHADER_FLOAT32_ATOMIC),
-        (options.subgroups, wgpu::Features::SUBGROUP),
+        (
+            options.subgroups,
+            wgpu::Features::SUBGROUP | wgpu::Features::SUBGROUP_BARRIER,
+        ),
         (options.timestamps, wgpu::Features::TIMESTAMP_QUERY),
         (options.immediates, wgpu::Features::IMMEDIATES),
         (options.pipeline_cache, wgpu::Features::PIPELINE_CACHE),

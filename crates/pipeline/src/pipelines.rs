@@ -301,7 +301,7 @@ fn features(device: &Device) -> ShaderFeatures {
         (ShaderFeature::Int64, caps.int64),
         (ShaderFeature::FloatAtomics, caps.float_atomics),
         (ShaderFeature::Subgroups, caps.subgroups),
-        (ShaderFeature::SubgroupBarrier, caps.subgroups),
+        (ShaderFeature::SubgroupBarrier, caps.subgroup_barriers),
         (ShaderFeature::Immediates, caps.immediate_bytes > 0),
         (
             ShaderFeature::CooperativeMatrix,

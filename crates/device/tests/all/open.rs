@@ -87,7 +87,7 @@ fn a_feature_is_there_when_it_is_asked_for_or_opening_fails() {
         "{error}"
     );
     let open = |options| Device::software(Profile::nvidia(), options);
-    let more = [ShaderFeature::F64, ShaderFeature::SubgroupBarrier];
+    let more = [ShaderFeature::F64, ShaderFeature::Int16];
     let device = open(ask(&more, Default::default())).unwrap();
     let plain = open(DeviceOptions::default()).unwrap();
     for feature in more {
@@ -104,7 +104,9 @@ fn a_feature_is_there_when_it_is_asked_for_or_opening_fails() {
         subgroups: false,
         ..Default::default()
     };
-    let error = open(ask(&more, off)).unwrap_err();
+    assert!(plain.caps().subgroup_barriers);
+    assert!(!open(off.clone()).unwrap().caps().subgroup_barriers);
+    let error = open(ask(&[ShaderFeature::SubgroupBarrier], off)).unwrap_err();
     assert!(error.to_string().contains("subgroup barriers"), "{error}");
 }
 

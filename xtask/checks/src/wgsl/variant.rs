@@ -39,7 +39,7 @@ pub(crate) struct Tier {
 }
 
 /// The parts that say what a kernel needs beyond plain WGSL, and what their tier adds to that below.
-const ENABLES: [(&str, Capabilities); 5] = [
+const ENABLES: [(&str, Capabilities); 6] = [
     (
         "shaders/enable/float_atomics.wgsl",
         Capabilities::SHADER_FLOAT32_ATOMIC,
@@ -47,6 +47,10 @@ const ENABLES: [(&str, Capabilities); 5] = [
     ("shaders/enable/int64.wgsl", Capabilities::SHADER_INT64),
     ("shaders/enable/f16.wgsl", Capabilities::SHADER_FLOAT16),
     ("shaders/enable/subgroups.wgsl", Capabilities::SUBGROUP),
+    (
+        "shaders/enable/subgroup_barriers.wgsl",
+        Capabilities::SUBGROUP_BARRIER,
+    ),
     (
         "shaders/enable/cooperative_matrix.wgsl",
         Capabilities::COOPERATIVE_MATRIX,

@@ -1,0 +1,1 @@
+// Directive: barriers of a subgroup alone. naga knows them without one.
