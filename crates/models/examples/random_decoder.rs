@@ -1,7 +1,8 @@
-//! Writes a GGUF file of the shape of Llama 3 8B or of SmolLM2 135M with random weights, for measurements with `ziggurat bench`.
+//! Writes a GGUF file of the shape of Llama 3 8B, Llama 3.2 1B or SmolLM2 135M with random weights, for measurements with
+//! `ziggurat bench`.
 //!
-//! `random_decoder FILE FORMAT [SHAPE] [LAYERS]`: the format of all matrices, as "Q4_K"; `llama-3-8b` or `smollm2-135m`; fewer
-//! layers than that has make a smaller file.
+//! `random_decoder FILE FORMAT [SHAPE] [LAYERS]`: the format of all matrices, as "Q4_K"; `llama-3-8b`, `llama-3.2-1b` or
+//! `smollm2-135m`; fewer layers than that has make a smaller file.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
@@ -28,7 +29,7 @@ struct Shape {
     tied: bool,
 }
 
-const SHAPES: [Shape; 2] = [
+const SHAPES: [Shape; 3] = [
     Shape {
         name: "llama-3-8b",
         vocabulary: 128_256,
@@ -38,6 +39,16 @@ const SHAPES: [Shape; 2] = [
         key_heads: 8,
         layers: 32,
         tied: false,
+    },
+    Shape {
+        name: "llama-3.2-1b",
+        vocabulary: 128_256,
+        width: 2048,
+        hidden: 8192,
+        heads: 32,
+        key_heads: 8,
+        layers: 16,
+        tied: true,
     },
     Shape {
         name: "smollm2-135m",
