@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 33] = [
+pub(crate) const FILES: [&str; 37] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -27,6 +27,7 @@ pub(crate) const FILES: [&str; 33] = [
     "attention/scales.wgsl",
     "attention/two_halves.wgsl",
     "enable/cooperative_matrix.wgsl",
+    "enable/subgroup_barriers.wgsl",
     "matmul/cooperative.wgsl",
     "matmul/doubt.wgsl",
     "matmul/flagged_tiles.wgsl",
@@ -43,4 +44,7 @@ pub(crate) const FILES: [&str; 33] = [
     "matmul/units_bf16.wgsl",
     "matmul/units_f16.wgsl",
     "matmul/units_f32.wgsl",
+    "quantised/cooperative.wgsl",
+    "quantised/packed_rows.wgsl",
+    "quantised/settled_tiles.wgsl",
 ];

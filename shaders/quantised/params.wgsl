@@ -18,7 +18,8 @@ struct Params {
     planes: vec4<u32>,
     // What is added to a norm's mean of squares.
     eps: f32,
-    reserved_0: u32,
+    // Units of a row of blocks that are multiplied by one workgroup on matrix units, of two or more that share the row.
+    share: u32,
     reserved_1: u32,
     reserved_2: u32,
 }

@@ -5,9 +5,11 @@
 //           Invocations read 16 bytes of blocks each, whose elements of x are 64 to 256 bytes from one invocation to the next: where
 //           several rows of x are multiplied, they go through workgroup memory, in which such steps can be free.
 // Bindings: params, a (the rows of x), 2 the blocks, 3 out, that of the norm part.
-// Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost.
+// Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost;
+//       or along * ceil(m / 16) where matrix units have multiplied before.
 // Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part);
-//           LINES, ROWS, Sums, add_run, put_sums (size part); NORMED, weighted, factor_of (norm part); GATED, gated (gate part); store1.
+//           LINES, ROWS, Sums, add_run, put_sums (size part); NORMED, weighted, factor_of (norm part); GATED, gated (gate part);
+//           tiles_of, tile_at (tile part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, where one to which something is added counts as two terms; then one
 //           rounding to the dtype.
 
@@ -232,15 +234,8 @@ fn put(total: u32, lid: u32, sums: vec4<f32>) {
     set_sum((total + 3u) * WG + lid, sums.w);
 }
 
-@compute @workgroup_size(WG)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) lid: u32,
-) {
-    let id = group.x + (group.y + group.z * groups.y) * groups.x;
-    let line = (id / params.along) * LINES;
-    let first = (id % params.along) * TILES * OWN;
+// The tile whose first rows of x and of w these are.
+fn multiply(line: u32, first: u32, lid: u32) {
     let row = first + lid / LANES * OWN;
     let far_row = row_of(row, 4u);
 
@@ -318,5 +313,23 @@ fn main(
             }
             store1(params.out_offset + l * columns() + r, out_elem(value));
         }
+    }
+}
+
+@compute @workgroup_size(WG)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let id = group.x + (group.y + group.z * groups.y) * groups.x;
+    let tiles = tiles_of(id, lid);
+    for (var i = 0u; i < tiles; i++) {
+        if i > 0u {
+            // Sums of the tile before are read.
+            workgroupBarrier();
+        }
+        let at = tile_at(id, i);
+        multiply(at.x, at.y, lid);
     }
 }

@@ -4,6 +4,8 @@
 
 const RUNS: u32 = 2u;
 const ZERO: f32 = 0.0;
+// The largest magnitude of an integer.
+const LARGEST: f32 = 15.0;
 
 struct Unit {
     quants: vec4<u32>,

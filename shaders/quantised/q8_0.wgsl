@@ -3,6 +3,8 @@
 
 const RUNS: u32 = 1u;
 const ZERO: f32 = 0.0;
+// The largest magnitude of an integer.
+const LARGEST: f32 = 128.0;
 
 struct Unit {
     quants: vec4<u32>,

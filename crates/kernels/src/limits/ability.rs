@@ -24,6 +24,8 @@ pub(crate) struct Ability {
     pub(crate) loop_budget: u64,
     /// Invocations of every subgroup; 0 where there are no subgroups, or of different sizes.
     pub(crate) subgroup: u32,
+    /// Barriers of a subgroup alone.
+    pub(crate) subgroup_barriers: bool,
     /// Bytes of a binding, at most.
     pub(crate) binding_bytes: u64,
     /// Arithmetic on 16-bit floats.
@@ -97,6 +99,7 @@ impl Ability {
         idle_costs: false,
         loop_budget: 1 << 15,
         subgroup: 0,
+        subgroup_barriers: false,
         binding_bytes: 1 << 27,
         f16: false,
         int64: false,
@@ -111,6 +114,7 @@ impl Ability {
         workgroup_bytes: 49_152,
         busy_groups: busy_groups(AdapterKind::Discrete),
         subgroup: 32,
+        subgroup_barriers: true,
         binding_bytes: (1 << 31) - 4,
         f16: true,
         int64: true,
@@ -145,6 +149,7 @@ impl Ability {
             idle_costs: kind == AdapterKind::Software,
             loop_budget: u64::from(caps.max_loop_iterations),
             subgroup: if least == most { least } else { 0 },
+            subgroup_barriers: caps.subgroup_barriers,
             binding_bytes: caps.max_binding_bytes,
             f16: caps.f16,
             int64: caps.int64,

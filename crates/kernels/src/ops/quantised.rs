@@ -6,7 +6,7 @@
 //! every bit.
 //!
 //! Invariants: [`BlockShape`] says everything that kernels need to know of the words; a product with few rows reads each block
-//! once for each eight of them;
+//! once for each eight of them, on matrix units once for each 64;
 //! sums have a fixed order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,7 @@ use crate::run::executor::Executor;
 use crate::run::view::View;
 use crate::source::params::params;
 
+mod cooperative;
 mod kernel;
 mod plan;
 mod rows;
@@ -43,7 +44,7 @@ params! {
         norm_offset: u32,
         planes: [u32; 4],
         eps: f32,
-        reserved_0: u32,
+        share: u32,
         reserved_1: u32,
         reserved_2: u32,
     }
@@ -311,8 +312,8 @@ impl Executor {
     }
 
     /// `x · weightᵀ`: `x` `[.., k]` by a weight of `n` rows of `k` elements gives `[.., n]`. The product has the numbers of the
-    /// blocks in f32, if `x` has at most 16 rows (of f32: 32); of more, they are rounded to the dtype of `x` before (if its range has
-    /// them) and multiplied as [`Executor::matmul`] does.
+    /// blocks in f32, if `x` has at most 16 rows (of f32: 32), and of large matrices on matrix units 32 (768); of more, they are rounded to
+    /// the dtype of `x` before (if its range has them) and multiplied as [`Executor::matmul`] does.
     ///
     /// # Errors
     /// [`KernelError::Operands`] if the inner extents differ; [`KernelError::Dtype`] unless `x` is a float and `out` has its dtype or

@@ -7,6 +7,7 @@ use ziggurat_kernels::{
     BlockFormat, BlockShape, Blocks, DType, Executor, KernelError, Layout, View,
 };
 
+mod cooperative;
 mod errors;
 mod forms;
 mod magnitudes;

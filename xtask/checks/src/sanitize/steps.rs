@@ -67,6 +67,8 @@ const FORMS: &[&str] = &[
     "pool::results_that_end_within_a_word",
     "pool::rows_of_adaptive_windows_agree",
     "quantised::an_embedding_has_the_rows",
+    "quantised::cooperative::every_part_of_the_kernels_runs",
+    "quantised::cooperative::products_on_matrix_units",
     "quantised::every_format_decodes",
     "quantised::forms::a_form_is_written_through",
     "quantised::forms::every_part_of_the_forms_runs",

@@ -2,6 +2,7 @@
 
 use ziggurat_core::{BlockFormat, DType};
 
+use super::cooperative::Cooperative;
 use super::{BlockParams, BlockShape, LinearForm};
 use crate::limits::ability::Ability;
 use crate::num::saturated;
@@ -264,9 +265,35 @@ const SCALE: &str = "scale";
 /// The product with few rows of an input of a dtype.
 pub(super) fn product(
     format: BlockFormat,
+    dtypes: [DType; 2],
+    form: LinearForm,
+    tile: Tile,
+) -> KernelChoice {
+    product_of(format, dtypes, form, tile, "quantised/every_tile.wgsl")
+}
+
+/// What adds the sums of [`cooperative`] by bands of so many rows, and multiplies what two f16 do not do for.
+pub(super) fn settled(
+    format: BlockFormat,
+    dtypes: [DType; 2],
+    tile: Tile,
+    lines: u32,
+) -> KernelChoice {
+    let form = LinearForm::default();
+    let tiles = "quantised/settled_tiles.wgsl";
+    product_of(format, dtypes, form, tile, tiles)
+        .name("settled")
+        .enable("enable/subgroups.wgsl")
+        .part("matmul/scaled_lines.wgsl")
+        .constant("BAND", lines)
+}
+
+fn product_of(
+    format: BlockFormat,
     [x, out]: [DType; 2],
     form: LinearForm,
     tile: Tile,
+    tiles: &'static str,
 ) -> KernelChoice {
     let (name, parts) = decoding(format);
     let (lines, part) = tile.part();
@@ -294,7 +321,7 @@ pub(super) fn product(
         .part("quantised/blocks_second.wgsl")
         .parts(parts)
         .parts(&besides)
-        .parts(&[part, "quantised/product.wgsl"])
+        .parts(&[part, tiles, "quantised/product.wgsl"])
         .constant("WG", GROUP)
         .constant("LANES", tile.lanes)
         .constant("ROWS", tile.rows)
@@ -303,6 +330,44 @@ pub(super) fn product(
         .constant("MEMORY", tile.workgroup_bytes(format, form) / 16)
         .without_zeroed_memory()
         // There is a tile, or nothing is recorded.
+        .without_division_checks()
+}
+
+/// What packs rows of an input of a dtype for [`cooperative`].
+pub(super) fn packed_rows(x: DType) -> KernelChoice {
+    KernelChoice::new("quantized_linear")
+        .enable("enable/f16.wgsl")
+        .enable("enable/subgroups.wgsl")
+        .name("packed_rows")
+        .name(x.name())
+        .part(prelude::FLOAT)
+        .load(x)
+        .params("quantised/params.wgsl")
+        .parts(&["matmul/units_f32.wgsl", "quantised/packed_rows.wgsl"])
+        .constant("SPLIT", u8::from(x == DType::F32))
+        .without_zeroed_memory()
+}
+
+/// The product on matrix units, by so many rows of an input of a dtype, packed: sums of shares.
+pub(super) fn cooperative(format: BlockFormat, x: DType, lines: u32) -> KernelChoice {
+    let (name, parts) = decoding(format);
+    KernelChoice::new("quantized_linear")
+        .enable("enable/f16.wgsl")
+        .enable("enable/cooperative_matrix.wgsl")
+        .enable("enable/subgroups.wgsl")
+        .enable("enable/subgroup_barriers.wgsl")
+        .name(name)
+        .name("cooperative")
+        .part(prelude::FLOAT)
+        .load_of(SCALE, DType::F16)
+        .params("quantised/params.wgsl")
+        .part("quantised/blocks_second.wgsl")
+        .parts(parts)
+        .part("quantised/cooperative.wgsl")
+        .constant("WG", GROUP)
+        .constant("LINES", lines)
+        .constant("SPLIT", u8::from(x == DType::F32))
+        .without_zeroed_memory()
         .without_division_checks()
 }
 
@@ -375,6 +440,20 @@ pub(crate) fn variants() -> Vec<Candidate> {
                 }
                 for tile in Tile::kinds(format, form) {
                     all.extend([x, DType::F32].map(|out| product(format, [x, out], form, tile)));
+                }
+            }
+            let weight = BlockShape::new(format, [4096, 16 * format.elements()]);
+            let cooperative = |m| {
+                let weight = weight.as_ref().ok()?;
+                Cooperative::new(m, weight, &Ability::LARGE)
+            };
+            for (at, way) in [64, 16].into_iter().filter_map(cooperative).enumerate() {
+                let outs = [x, DType::F32];
+                let outs = if x == DType::F32 { &outs[..1] } else { &outs };
+                // The number of rows is no more than a constant.
+                let outs = if at == 0 { outs } else { &outs[..0] };
+                for &out in outs {
+                    all.extend(way.kernels(format, [x, out]));
                 }
             }
             all.push(rows(format, x, Rows::All));

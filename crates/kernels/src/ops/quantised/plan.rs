@@ -3,6 +3,7 @@
 use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
+use super::cooperative::Cooperative;
 use super::kernel::{self, GROUP, Tile, few_rows};
 use super::{BlockParams, BlockShape, LinearForm};
 use crate::compose::assemble::narrow;
@@ -30,6 +31,8 @@ enum Way {
     Few(Tile),
     /// The same, with fewer invocations for each row and none of them idle.
     Full(Tile),
+    /// Matrix units multiply what is decoded meanwhile.
+    Cooperative(Cooperative),
     /// The weight is decoded into memory first.
     Decoded,
 }
@@ -39,6 +42,7 @@ impl Named for Way {
         match self {
             Self::Few(_) => WayName::new("few", [0; 3]),
             Self::Full(_) => WayName::new("full", [0; 3]),
+            Self::Cooperative(cooperative) => cooperative.name(),
             Self::Decoded => WayName::new("decoded", [0; 3]),
         }
     }
@@ -47,9 +51,9 @@ impl Named for Way {
 /// Rows of an input whose elements lie side by side: how many, the step from one to the next, and whether they are so few that each
 /// reads the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Input {
-    m: u64,
-    row: isize,
+pub(super) struct Input {
+    pub(super) m: u64,
+    pub(super) row: isize,
     few: bool,
 }
 
@@ -75,6 +79,25 @@ impl Input {
 
 /// Only a product with one row has a form; decoded blocks have none.
 fn ways(
+    input: Option<Input>,
+    x: DType,
+    weight: &BlockShape,
+    form: LinearForm,
+    ability: &Ability,
+) -> Ways<Way> {
+    let without = ways_without_units(input, weight, form, ability);
+    let Some(m) = input.map(|input| input.m).filter(|_| form.is_plain()) else {
+        return without;
+    };
+    match Cooperative::new(m, weight, ability).map(Way::Cooperative) {
+        Some(way) if Cooperative::pays(m, x, weight) => Ways::new(way, without.all()),
+        Some(way) if m > 1 => Ways::new(without.default, without.all().skip(1).chain([way])),
+        _ => without,
+    }
+}
+
+/// Those that any device may have.
+fn ways_without_units(
     input: Option<Input>,
     weight: &BlockShape,
     form: LinearForm,
@@ -109,7 +132,7 @@ fn ways(
 }
 
 /// Loop iterations of an invocation of a product.
-fn iterations(weight: &BlockShape, tile: Tile) -> u64 {
+pub(super) fn iterations(weight: &BlockShape, tile: Tile) -> u64 {
     let steps = weight.units().div_ceil(u64::from(tile.lanes));
     let runs = u64::from(kernel::runs(weight.format));
     let brought = u64::from(tile.lanes)
@@ -201,7 +224,7 @@ pub(crate) fn is_one_kernel(
         ..form
     };
     let input = Input::of(x).filter(|_| weight.cols > 0);
-    ways(input, weight, form, &exec.ability()).default != Way::Decoded
+    ways(input, x.dtype, weight, form, &exec.ability()).default != Way::Decoded
 }
 
 /// The weight of a norm, if there is one: a number of the input's dtype for each element of a row, dense.
@@ -281,14 +304,22 @@ pub(crate) fn plan_linear(
         let form = [form.rms_norm.is_some(), form.swiglu].map(u64::from);
         Class::new("quantized_linear", [dtypes, extents, format, form].concat())
     };
-    let all = |ability: &Ability| ways(input, weight, form, ability);
+    let all = |ability: &Ability| ways(input, x.dtype, weight, form, ability);
     let way = p.way(class, |ability| all(ability).default, all);
-    let (Way::Few(tile) | Way::Full(tile), Some(input)) = (way, input) else {
+    let (way, Some(input)) = (way, input) else {
         return Ok(Planned::Parts);
     };
-    if !whole(p, &[x, norm.unwrap_or(x), ends.out])? {
+    if way == Way::Decoded || !whole(p, &[x, norm.unwrap_or(x), ends.out])? {
         return Ok(Planned::Parts);
     }
+    let tile = match way {
+        Way::Few(tile) | Way::Full(tile) => tile,
+        Way::Cooperative(cooperative) => {
+            cooperative.steps(p, (input, weight), [x.dtype, computed])?;
+            return Ok(Planned::Steps);
+        }
+        Way::Decoded => return Ok(Planned::Parts),
+    };
     let (left, blocks, out) = (p.first()?, p.needed(0)?, p.out()?);
     let scales = norm.map(|_| p.needed(1)).transpose()?;
     let along = tile.workgroups(weight.rows as u64);
@@ -398,7 +429,8 @@ mod tests {
         let weight = BlockShape::new(BlockFormat::Q4_1, [576, 576]).expect("whole blocks");
         let of = |m, ability: &Ability| {
             let few = m <= 16;
-            let all = ways(Some(Input { m, row: 576, few }), &weight, PLAIN, ability);
+            let input = Input { m, row: 576, few };
+            let all = ways(Some(input), DType::F32, &weight, PLAIN, ability);
             all.all().collect::<Vec<_>>()
         };
         let processor = Ability {
@@ -419,7 +451,7 @@ mod tests {
             row: 4096,
             few: true,
         };
-        let all = ways(Some(one), &weight, PLAIN, &processor);
+        let all = ways(Some(one), DType::F32, &weight, PLAIN, &processor);
         let tiles = [Tile::of(1, &weight, PLAIN, 512), Tile::full(&weight, PLAIN)];
         assert_eq!(tiles[0], tiles[1]);
         assert_eq!(all.all().count(), 2);

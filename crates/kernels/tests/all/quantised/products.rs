@@ -29,7 +29,7 @@ fn step(dtype: DType) -> f64 {
     }
 }
 
-fn assert_near(got: &[f64], want: &[(f64, f64)], k: usize, out: DType, what: &str) {
+pub(super) fn assert_near(got: &[f64], want: &[(f64, f64)], k: usize, out: DType, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     for (at, (&got, &(want, size))) in got.iter().zip(want).enumerate() {
         let sums = (k + 2) as f64 * 2f64.powi(-24) * size;
