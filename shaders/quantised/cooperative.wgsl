@@ -1,16 +1,19 @@
-// Computes: for each share of k the sums over it of x[l, k] * w[r, k], for LINES rows of x and 64 of w, which is in blocks, in a workgroup, by matrix units that multiply f16: each element is two f16, the lower one 2^11 times as large, and of four products three count.
+// Computes: for each share of k the sums over it of x[l, k] * w[r, k], for LINES rows of x and 64 of w, which is in blocks, in a workgroup, by matrix units that multiply f16: each element is one f16 or two, the lower one 2^11 times as large, and of four products three count.
 //           Each of 4 subgroups of 32 has 16 rows of w. An invocation decodes a run of one of them at a time; two invocations have units side by side, so that a subgroup multiplies 16 rows and twice 16 of k. Matrices of x are read from storage: neighbours share them through the cache.
 //           What is decoded is multiplied by a power of two for the 16 rows, so that their largest number up to here is below 2^15; sums shrink when that grows.
 // Bindings: params, a (x, as packed_rows.wgsl leaves it), 2 the blocks, out (sums [band, share, row of x, row of w] in bands of LINES rows, with scales), out_1 (see there).
 // Grid: along * shares * bands workgroups of 128 invocations, folded; along is ceil(n / 64).
 // Requires: blocks_at, word_at; RUNS, LARGEST, unit_at, run_at, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part).
-// Accuracy: (k / 16 + 64) ε Σ|term| for the numbers that the blocks have, where one to which something is added counts as two terms.
+// Accuracy: (k / 16 + 64) ε Σ|term| for the numbers that the blocks have, where one to which something is added counts as two terms; where
+//           they are one f16 each, (k + 2) ε for numbers that are rounded to 11 bits.
 
 override WG: u32 = 128u;
 // Rows of x of a workgroup: 16, 32, 48 or 64.
 override LINES: u32 = 64u;
 // 1: an element of x is two f16; 0: one, and the lower one 0.
 override SPLIT: u32 = 1u;
+// The same of w.
+override SPLIT_W: u32 = 1u;
 
 // What the lower f16 are multiplied by.
 const LOW: f32 = 0.00048828125;
@@ -21,10 +24,11 @@ const HALF: u32 = 64u;
 // and all of it.
 const PITCH: u32 = 10u;
 const PIECE: u32 = 160u;
-const TILE: u32 = 320u;
-// Least magnitudes, with scales, that two f16 hold as exactly as sums need: of the larger term of a run's numbers (a smaller one may be what
+override TILE: u32 = PIECE * (1u + SPLIT_W);
+override TILES: u32 = 4u * TILE;
+// Least magnitudes, with scales, that f16 hold as exactly as sums need: of the larger term of a run's numbers (a smaller one may be what
 // is left of both), and of a term that is a number alone.
-const LEAST_RUN: f32 = select(0.00006103515625, 0.5, HAS_LEAST);
+override LEAST_RUN: f32 = select(0.00006103515625, select(0.0001220703125, 0.5, SPLIT_W == 1u), HAS_LEAST);
 const LEAST_ALONE: f32 = 0.00006103515625;
 
 @group(0) @binding(1) var<storage, read> a: array<vec4<f16>>;
@@ -33,14 +37,18 @@ const LEAST_ALONE: f32 = 0.00006103515625;
 // has at most that two f16 do not hold; in the uppermost bit whether some are not finite.
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 
-var<workgroup> tile_b: array<vec4<f16>, 1280>;
+var<workgroup> tile_b: array<vec4<f16>, TILES>;
 
-// Four numbers of a row as f16. By bits, before they become f16: without that NVIDIA's compiler takes what becomes f16 and f32 again for
-// what it was, and nothing is left for the lower f16.
+// Four numbers of a row as f16. Of two the higher one is made by bits before it becomes f16: without that NVIDIA's compiler takes what
+// becomes f16 and f32 again for what it was, and nothing is left for the lower one.
 fn put4(to: u32, v: vec4<f32>) {
-    let high = bitcast<vec4<f32>>(bitcast<vec4<u32>>(v) & vec4<u32>(0xffffe000u));
-    tile_b[to] = vec4<f16>(high);
-    tile_b[to + PIECE] = vec4<f16>((v - high) * 2048.0);
+    if SPLIT_W == 1u {
+        let high = bitcast<vec4<f32>>(bitcast<vec4<u32>>(v) & vec4<u32>(0xffffe000u));
+        tile_b[to] = vec4<f16>(high);
+        tile_b[to + PIECE] = vec4<f16>((v - high) * 2048.0);
+    } else {
+        tile_b[to] = vec4<f16>(v);
+    }
 }
 
 // Whether some numbers of a run are known less exactly than sums need, by what is multiplied and added, both with their scale.
@@ -139,14 +147,16 @@ fn main(
             for (var i = 0u; i < 2u; i++) {
                 let step = run_at(first_unit + u + i, run) / 4u * BLOCK;
                 let b_high = right(own + i * 4u);
-                let b_low = right(own + PIECE + i * 4u);
+                let b_low = right(own + PIECE * SPLIT_W + i * 4u);
                 // The unit cuts off what it adds: little of the lower products, which are small; of the others sums of 16 are rounded.
                 let a0_high = left(a_0 + step);
                 if SPLIT == 1u {
                     let a0_low = left(a_0 + step + HALF);
                     low_0 = coopMultiplyAdd(a0_low, b_high, low_0);
                 }
-                low_0 = coopMultiplyAdd(a0_high, b_low, low_0);
+                if SPLIT_W == 1u {
+                    low_0 = coopMultiplyAdd(a0_high, b_low, low_0);
+                }
                 let high_0 = coopMultiplyAdd(a0_high, b_high, coop_mat16x16<f32, C>());
                 sum_0 = sum_0 + high_0;
                 if LINES > 16u {
@@ -155,7 +165,9 @@ fn main(
                         let a1_low = left(a_1 + step + HALF);
                         low_1 = coopMultiplyAdd(a1_low, b_high, low_1);
                     }
-                    low_1 = coopMultiplyAdd(a1_high, b_low, low_1);
+                    if SPLIT_W == 1u {
+                        low_1 = coopMultiplyAdd(a1_high, b_low, low_1);
+                    }
                     let high_1 = coopMultiplyAdd(a1_high, b_high, coop_mat16x16<f32, C>());
                     sum_1 = sum_1 + high_1;
                 }
@@ -165,7 +177,9 @@ fn main(
                         let a2_low = left(a_2 + step + HALF);
                         low_2 = coopMultiplyAdd(a2_low, b_high, low_2);
                     }
-                    low_2 = coopMultiplyAdd(a2_high, b_low, low_2);
+                    if SPLIT_W == 1u {
+                        low_2 = coopMultiplyAdd(a2_high, b_low, low_2);
+                    }
                     let high_2 = coopMultiplyAdd(a2_high, b_high, coop_mat16x16<f32, C>());
                     sum_2 = sum_2 + high_2;
                 }
@@ -175,7 +189,9 @@ fn main(
                         let a3_low = left(a_3 + step + HALF);
                         low_3 = coopMultiplyAdd(a3_low, b_high, low_3);
                     }
-                    low_3 = coopMultiplyAdd(a3_high, b_low, low_3);
+                    if SPLIT_W == 1u {
+                        low_3 = coopMultiplyAdd(a3_high, b_low, low_3);
+                    }
                     let high_3 = coopMultiplyAdd(a3_high, b_high, coop_mat16x16<f32, C>());
                     sum_3 = sum_3 + high_3;
                 }

@@ -13,8 +13,8 @@ override TILES_ALONG: u32 = 64u / (TILES * OWN);
 
 const FLAGGED: u32 = 0x80000000u;
 // More than what is lost of a product where an element is known less exactly, over ε: of w 2^-25 by 2^15, of x 2^-36 by 2^15 and the product
-// of both lower f16.
-const STRAY_W: f32 = 32768.0;
+// of both lower f16. Where numbers are one f16 each, it is over 2^-12.
+override STRAY_W: f32 = 32768.0;
 const STRAY_X: f32 = 16.0;
 
 // Whether this invocation has sums that are not exact enough.

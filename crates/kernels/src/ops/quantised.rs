@@ -26,6 +26,7 @@ mod cooperative;
 mod kernel;
 mod plan;
 mod rows;
+mod tile;
 
 pub(crate) use kernel::{variants, writing_fused};
 pub(crate) use plan::{is_one_kernel, plan_linear, run_linear};
@@ -312,8 +313,8 @@ impl Executor {
     }
 
     /// `x · weightᵀ`: `x` `[.., k]` by a weight of `n` rows of `k` elements gives `[.., n]`. The product has the numbers of the
-    /// blocks in f32, if `x` has at most 16 rows (of f32: 32), and of large matrices on matrix units 32 (768); of more, they are rounded to
-    /// the dtype of `x` before (if its range has them) and multiplied as [`Executor::matmul`] does.
+    /// blocks in f32, if `x` has at most 16 rows (of f32: 32, and by large matrices on matrix units 768); of more, they are rounded to
+    /// the dtype of `x` before (if its range has them) and multiplied as [`Executor::matmul`] does, or rounded to 11 bits.
     ///
     /// # Errors
     /// [`KernelError::Operands`] if the inner extents differ; [`KernelError::Dtype`] unless `x` is a float and `out` has its dtype or

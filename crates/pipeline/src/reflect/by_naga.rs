@@ -88,7 +88,15 @@ pub(super) fn read(
     refuse_unbindable(text, &module)?;
     limits.check_types(text, &module)?;
     let entry = entries(&module).choose(text, descriptor.entry.as_deref())?;
-    let (info, features) = validate(text, &module, available, &entry)?;
+    let (info, mut features) = validate(text, &module, available, &entry)?;
+    // naga sees the feature in types that have a place of their own, which what is loaded and stored again has not.
+    if let Some(span) = matrices::loaded(&module) {
+        let feature = ShaderFeature::CooperativeMatrix;
+        if !available.contains(feature) {
+            return Err(missing(text, feature, text.place(Some(span))));
+        }
+        features = features.with(feature);
+    }
     if features.contains(ShaderFeature::CooperativeMatrix) {
         matrices::check(text, &module, &info)?;
     }

@@ -1,20 +1,23 @@
 //! Products of blocks with tens and hundreds of rows of an input on matrix units that multiply f16: blocks are decoded on their way into
 //! workgroup memory, once for each 64 rows.
 //!
-//! Three dispatches: one packs the input, of f32 as two f16 for each element, with a power of two for each row; one leaves the sums of
+//! Numbers and elements of f32 are two f16 each; of inputs of two bytes with many rows numbers are one, as if a tensor had them.
+//!
+//! Three dispatches: one packs the input, with a power of two for each row; one leaves the sums of
 //! every share of the inner extent; one adds them, or computes blocks of outputs once more where f16 has no room for an element that
 //! matters, which is known on the device alone.
 
 use ziggurat_core::{BlockFormat, DType, Shape};
 use ziggurat_pipeline::Grid;
 
-use super::kernel::{self, GROUP, Tile};
+use super::kernel::{self, Halves};
 use super::plan::Input;
+use super::tile::{GROUP, Tile, runs};
 use super::{BlockParams, BlockShape, LinearForm};
 use crate::limits::ability::Ability;
 use crate::limits::budget::nested;
 use crate::num::{saturated, wrap};
-use crate::ops::tile;
+use crate::ops::tile::Tile as MatrixTile;
 use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planner};
 use crate::source::choice::KernelChoice;
@@ -25,8 +28,8 @@ const COLUMNS: u64 = 64;
 /// Rows of an input that are packed, and flagged, together.
 const BLOCK: u64 = 16;
 /// The most rows of an input that a workgroup has.
-const MOST_LINES: u64 = 64;
-/// The inner extent from which on sums have room for what two f16 leave of an element.
+pub(super) const MOST_LINES: u32 = 64;
+/// The inner extent from which on bounds of sums have room for what two f16 leave of an element.
 const LEAST_DEPTH: usize = 256;
 /// The most workgroups that share an inner extent.
 const MOST_SHARES: u64 = 8;
@@ -42,16 +45,17 @@ pub(super) struct Cooperative {
     pub(super) lines: u32,
     /// Workgroups that share the inner extent.
     pub(super) shares: u64,
+    pub(super) halves: Halves,
     /// How what is flagged is computed.
     pub(super) flagged: Tile,
 }
 
 impl Cooperative {
     /// The product, if a device can compute it so.
-    pub(super) fn new(m: u64, weight: &BlockShape, ability: &Ability) -> Option<Self> {
+    pub(super) fn new(m: u64, x: DType, weight: &BlockShape, ability: &Ability) -> Option<Self> {
         let units = weight.units();
-        let lines = m.next_multiple_of(BLOCK).clamp(BLOCK, MOST_LINES);
-        let flagged = Tile::of(MOST_LINES, weight, LinearForm::default(), 0);
+        let lines = m.next_multiple_of(BLOCK).clamp(BLOCK, MOST_LINES.into());
+        let flagged = Tile::of(MOST_LINES.into(), weight, LinearForm::default(), 0);
         let along = (weight.rows as u64).div_ceil(COLUMNS);
         let whole = |shares: &u64| units.is_multiple_of(2 * shares);
         let shares = shares(along.saturating_mul(m.div_ceil(lines)), lines, ability);
@@ -60,12 +64,13 @@ impl Cooperative {
         let all = Self {
             lines: saturated(lines),
             shares,
+            halves: Halves::of(m, x),
             flagged,
         };
         let steps = units / shares / 2;
-        let runs = u64::from(kernel::runs(weight.format));
-        let iterations = nested(&[steps, nested(&[runs, 2])]);
-        let fits = tile::Tile::SPLIT.fits(ability)
+        let each = nested(&[u64::from(runs(weight.format)), 2]);
+        let iterations = nested(&[steps, each]);
+        let fits = MatrixTile::SPLIT.fits(ability)
             && ability.subgroup_barriers
             && ability.workgroup_bytes
                 >= flagged.workgroup_bytes(weight.format, LinearForm::default())
@@ -101,7 +106,7 @@ impl Cooperative {
 
     /// Whether it takes less time than other ways, by an H200: in f32 than decoding first up to 768 rows.
     pub(super) fn pays(m: u64, x: DType, weight: &BlockShape) -> bool {
-        let most = if x == DType::F32 { 768 } else { 32 };
+        let most = if x == DType::F32 { 768 } else { 64 };
         (9..=most).contains(&m) && weight.rows.saturating_mul(weight.cols) >= LEAST_ELEMENTS
     }
 
@@ -114,8 +119,8 @@ impl Cooperative {
     pub(super) fn kernels(self, format: BlockFormat, [x, out]: [DType; 2]) -> [KernelChoice; 3] {
         [
             kernel::packed_rows(x),
-            kernel::cooperative(format, x, self.lines),
-            kernel::settled(format, [x, out], self.flagged, self.lines),
+            kernel::cooperative(format, self.halves, self.lines),
+            kernel::settled(format, [x, out], (self.flagged, self.halves), self.lines),
         ]
     }
 

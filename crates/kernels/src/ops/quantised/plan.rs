@@ -4,7 +4,8 @@ use ziggurat_core::{DType, Shape};
 use ziggurat_pipeline::Grid;
 
 use super::cooperative::Cooperative;
-use super::kernel::{self, GROUP, Tile, few_rows};
+use super::kernel;
+use super::tile::{GROUP, Tile, few_rows, runs};
 use super::{BlockParams, BlockShape, LinearForm};
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
@@ -89,7 +90,7 @@ fn ways(
     let Some(m) = input.map(|input| input.m).filter(|_| form.is_plain()) else {
         return without;
     };
-    match Cooperative::new(m, weight, ability).map(Way::Cooperative) {
+    match Cooperative::new(m, x, weight, ability).map(Way::Cooperative) {
         Some(way) if Cooperative::pays(m, x, weight) => Ways::new(way, without.all()),
         Some(way) if m > 1 => Ways::new(without.default, without.all().skip(1).chain([way])),
         _ => without,
@@ -134,7 +135,7 @@ fn ways_without_units(
 /// Loop iterations of an invocation of a product.
 pub(super) fn iterations(weight: &BlockShape, tile: Tile) -> u64 {
     let steps = weight.units().div_ceil(u64::from(tile.lanes));
-    let runs = u64::from(kernel::runs(weight.format));
+    let runs = u64::from(runs(weight.format));
     let brought = u64::from(tile.lanes)
         .saturating_mul(runs * 4)
         .div_ceil(u64::from(GROUP));

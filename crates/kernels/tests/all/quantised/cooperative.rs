@@ -63,10 +63,26 @@ fn one(exec: &Executor, format: BlockFormat, [m, n, k]: [usize; 3], [x, out]: [D
     let Some(got) = product(exec, (&values, m, x), &weight, out) else {
         return false;
     };
-    let want = expected(&values, &rounded(DType::F32, &numbers), k);
     let what = format!("{format} {m} x {k} x {n}, {x} to {out}");
-    // What matrix units promise, which is less than what vectors do.
-    assert_near(&got, &want, k / 16 + 62, out, &what);
+    let exact = expected(&values, &rounded(DType::F32, &numbers), k);
+    if x == DType::F32 || m <= 16 {
+        // What matrix units promise, which is less than what vectors do.
+        assert_near(&got, &exact, k / 16 + 62, out, &what);
+        return true;
+    }
+    // More rows of f16 and bf16 are multiplied by numbers of 11 bits, unless these have no room for one that matters.
+    let of_11_bits = expected(&values, &rounded(DType::F16, &numbers), k);
+    let nearer = got.iter().zip(exact.iter().zip(&of_11_bits));
+    let nearer = nearer.map(|(got, (exact, rounded))| {
+        let is_exact = (got - exact.0).abs() < (got - rounded.0).abs();
+        *if is_exact { exact } else { rounded }
+    });
+    assert_near(&got, &nearer.collect::<Vec<_>>(), k, out, &what);
+    let rounds = got
+        .iter()
+        .zip(&exact)
+        .filter(|(got, exact)| (**got - exact.0).abs() > (k + 2) as f64 * 2f64.powi(-24) * exact.1);
+    assert!(out != DType::F32 || rounds.count() > 0, "{what}");
     true
 }
 

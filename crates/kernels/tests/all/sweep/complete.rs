@@ -86,6 +86,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matmul/tile_wide.wgsl",
         "outputs that fill a device: the unit tests of products run every way",
     ),
+    (
+        "quantised/cooperative.wgsl",
+        "matrix units: `quantised::cooperative`",
+    ),
+    ("quantised/packed_rows.wgsl", "likewise"),
 ];
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the

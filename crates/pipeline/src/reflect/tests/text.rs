@@ -97,6 +97,55 @@ fn main() {{
     }
 }
 
+/// naga panics at others when it writes SPIR-V.
+#[test]
+fn what_is_given_to_stores_of_matrices_is_known_before() {
+    let tried = |store: &str| {
+        let text = format!(
+            "enable wgpu_cooperative_matrix;
+@group(0) @binding(0) var<storage, read_write> m: array<f32>;
+override LINE: u32 = 8u;
+fn line() -> u32 {{ return arrayLength(&m) / 8u; }}
+@compute @workgroup_size(32)
+fn main(@builtin(local_invocation_index) lid: u32) {{
+    let c = coopLoad<coop_mat8x8<f32, C>>(&m[0], arrayLength(&m) / 8u);
+    {store}
+}}"
+        );
+        let source = ShaderSource::wgsl("t.wgsl", text);
+        let descriptor = KernelDescriptor::new(source);
+        // Nothing but what is loaded is a matrix here.
+        let without = ShaderFeatures::all().without(ShaderFeature::CooperativeMatrix);
+        let shown = reflect(&descriptor, without).unwrap_err().to_string();
+        assert!(shown.contains("cooperative matrices"), "{shown}");
+        reflect(&descriptor, ShaderFeatures::all()).map(drop)
+    };
+    for right in [
+        "coopStore(c, &m[0]);",
+        "coopStore(c, &m[0], 8u);",
+        "coopStore(c, &m[0], LINE);",
+        "coopStore(c * 2.0, &m[arrayLength(&m) / 2u], 8u);",
+        "coopStore(c, &m[lid], line());",
+        "let n = arrayLength(&m) / 8u; if n > 0u { coopStore(c, &m[0], n); }",
+    ] {
+        tried(right).unwrap();
+    }
+    for wrong in [
+        "coopStore(c, &m[arrayLength(&m) / 2u], lid);",
+        "coopStore(c, &m[0], arrayLength(&m) / 8u);",
+        "if lid < 32u { coopStoreT(c, &m[0], lid + 8u); }",
+        "for (var i = 0u; i < 2u; i++) { coopStore(c, &m[0], i); }",
+        "switch lid { case 0u: { } default: { coopStore(c, &m[0], 2u * lid); } }",
+    ] {
+        let shown = tried(wrong).expect_err(wrong).to_string();
+        assert!(
+            shown.contains("naga fails at what `coopStore` is given"),
+            "{wrong}: {shown}"
+        );
+        assert!(shown.contains("t.wgsl:8:"), "{wrong}: {shown}");
+    }
+}
+
 #[test]
 fn what_a_fragment_shader_does_by_sample_does_not_matter_to_the_kernel() {
     let text = "@fragment fn draw(@builtin(sample_index) i: u32) -> @location(0) vec4<f32> { return vec4(f32(i)); }
