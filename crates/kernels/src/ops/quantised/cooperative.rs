@@ -45,6 +45,7 @@ pub(super) struct Cooperative {
     pub(super) lines: u32,
     /// Workgroups that share the inner extent.
     pub(super) shares: u64,
+    /// What elements and numbers become.
     pub(super) halves: Halves,
     /// How what is flagged is computed.
     pub(super) flagged: Tile,

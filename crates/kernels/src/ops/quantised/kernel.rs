@@ -64,7 +64,7 @@ pub(super) fn product(
     product_of(format, dtypes, form, tile, &["quantised/every_tile.wgsl"])
 }
 
-/// What adds the sums of [`cooperative`] by bands of so many rows, and multiplies what two f16 do not do for.
+/// What adds the sums of [`cooperative`], which are in bands of so many rows, and multiplies once more what f16 has no room for.
 pub(super) fn settled(
     format: BlockFormat,
     dtypes: [DType; 2],
@@ -146,16 +146,16 @@ pub(super) fn packed_rows(x: DType) -> KernelChoice {
 /// How many f16 an element of an input becomes on matrix units, and a number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halves {
-    /// Two of each, for f32.
+    /// Two of each: elements are f32.
     Two,
-    /// An element is one.
+    /// One of an element of f16 or bf16, two of a number.
     TwoOfNumbers,
-    /// Numbers are rounded, too.
+    /// One of each: numbers are rounded to 11 bits.
     One,
 }
 
 impl Halves {
-    /// For so many rows of an input: as [`few_rows`] are multiplied by numbers as they are, those of two bytes only.
+    /// For so many rows of an input. Those of f32 are multiplied by numbers as they are, and so are few of two bytes ([`few_rows`]).
     pub(super) fn of(m: u64, x: DType) -> Self {
         match x {
             DType::F32 => Self::Two,
