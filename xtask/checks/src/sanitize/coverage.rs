@@ -23,7 +23,7 @@ const NOT_RUN: [(&str, &str); 1] = [(
 )];
 
 /// Constants that are not compared, with the reason.
-const SIZES: [(&str, &str); 35] = [
+const SIZES: [(&str, &str); 37] = [
     ("TAPS_HEIGHT", "a window, by a call"),
     ("TAPS_WIDTH", "likewise"),
     ("STEP_HEIGHT", "steps between windows, by a call"),
@@ -53,6 +53,8 @@ const SIZES: [(&str, &str); 35] = [
         "LANES",
         "how a workgroup is laid over rows, by their number and length",
     ),
+    ("LINES", "likewise"),
+    ("BAND", "likewise"),
     ("SHARES", "likewise"),
     ("LANE_STEP", "likewise"),
     ("ROWS", "likewise"),

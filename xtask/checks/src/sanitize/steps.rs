@@ -67,8 +67,6 @@ const FORMS: &[&str] = &[
     "pool::results_that_end_within_a_word",
     "pool::rows_of_adaptive_windows_agree",
     "quantised::an_embedding_has_the_rows",
-    "quantised::cooperative::every_part_of_the_kernels_runs",
-    "quantised::cooperative::products_on_matrix_units",
     "quantised::every_format_decodes",
     "quantised::forms::a_form_is_written_through",
     "quantised::forms::every_part_of_the_forms_runs",
@@ -100,6 +98,8 @@ const LONG: &[&str] = &[
     "conv::transposed::expressions_are_written",
     "conv::transposed::taps_that_overlap",
     "conv::transposed::volumes_have",
+    "quantised::cooperative::every_part_of_the_kernels_runs",
+    "quantised::cooperative::products_on_matrix_units",
 ];
 
 /// Unit tests that run what is chosen on larger devices, or for larger operands.

@@ -14,7 +14,7 @@ use super::kernel::{self, Halves};
 use super::plan::Input;
 use super::tile::{GROUP, Tile, runs};
 use super::{BlockParams, BlockShape, LinearForm};
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::limits::budget::nested;
 use crate::num::{saturated, wrap};
 use crate::ops::tile::Tile as MatrixTile;
@@ -54,6 +54,9 @@ pub(super) struct Cooperative {
 impl Cooperative {
     /// The product, if a device can compute it so.
     pub(super) fn new(m: u64, x: DType, weight: &BlockShape, ability: &Ability) -> Option<Self> {
+        if !MATRIX_UNITS {
+            return None;
+        }
         let units = weight.units();
         let lines = m.next_multiple_of(BLOCK).clamp(BLOCK, MOST_LINES.into());
         let flagged = Tile::of(MOST_LINES.into(), weight, LinearForm::default(), 0);

@@ -9,7 +9,7 @@ use super::tile::{GROUP, Tile, few_rows, runs};
 use super::{BlockParams, BlockShape, LinearForm};
 use crate::compose::assemble::narrow;
 use crate::fused::Operand;
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS, no_matrix_units};
 use crate::limits::budget::nested;
 use crate::num::{saturated, wrap};
 use crate::ops::reduce::only_memory;
@@ -315,6 +315,7 @@ pub(crate) fn plan_linear(
     }
     let tile = match way {
         Way::Few(tile) | Way::Full(tile) => tile,
+        Way::Cooperative(_) if !MATRIX_UNITS => return Err(no_matrix_units(op)),
         Way::Cooperative(cooperative) => {
             cooperative.steps(p, (input, weight), [x.dtype, computed])?;
             return Ok(Planned::Steps);

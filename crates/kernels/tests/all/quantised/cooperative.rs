@@ -112,19 +112,19 @@ fn rows_beyond_a_workgroup_and_shares_multiply_on_matrix_units() {
     assert!(one(&exec, BlockFormat::Q8_0, [12, 67, 64 * 17], [f32; 2]));
 }
 
-/// For the sanitizer, and as every device has it: three formats, each of which has other units.
+/// Small, for the sanitizer: units of each kind, and every number of f16 that elements become.
 #[test]
 fn every_part_of_the_kernels_runs_on_matrix_units() {
     let [_, exec] = devices();
-    for (format, m) in [
-        (BlockFormat::Q8_0, 9),
-        (BlockFormat::Q4_1, 33),
-        (BlockFormat::Q2_K, 17),
+    for (format, m, x) in [
+        (BlockFormat::Q8_0, 9, DType::F32),
+        (BlockFormat::Q4_1, 33, DType::F32),
+        (BlockFormat::Q2_K, 17, DType::F32),
+        (BlockFormat::Q4_1, 9, DType::F16),
+        (BlockFormat::Q8_0, 17, DType::F16),
+        (BlockFormat::Q2_K, 18, DType::BF16),
     ] {
-        assert!(
-            one(&exec, format, [m, 17, 512], [DType::F32; 2]),
-            "{format}"
-        );
+        assert!(one(&exec, format, [m, 17, 512], [x; 2]), "{format}, {x}");
     }
 }
 
