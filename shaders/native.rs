@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 37] = [
+pub(crate) const FILES: [&str; 39] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -37,10 +37,12 @@ pub(crate) const FILES: [&str; 37] = [
     "matmul/running.wgsl",
     "matmul/split_lines.wgsl",
     "matmul/stray.wgsl",
+    "matmul/streamed.wgsl",
     "matmul/tile_cooperative.wgsl",
     "matmul/tile_cooperative_64.wgsl",
     "matmul/tile_pieces.wgsl",
     "matmul/tile_split.wgsl",
+    "matmul/tile_streamed.wgsl",
     "matmul/units_bf16.wgsl",
     "matmul/units_f16.wgsl",
     "matmul/units_f32.wgsl",

@@ -22,6 +22,9 @@ pub(crate) enum TileKind {
     Split,
     /// `matmul/tile_pieces.wgsl`: as [`TileKind::Cooperative`], for f32, of which each element becomes two f16 there.
     Pieces,
+    /// `matmul/tile_streamed.wgsl`: few rows of f16 by matrix units; a quarter of the columns for each of 4 subgroups, which wait
+    /// for themselves alone. The inner extent is whole steps.
+    Streamed,
 }
 
 /// The part of a product that one workgroup computes.
@@ -56,6 +59,13 @@ impl Tile {
     /// The same for outputs of few tiles, whose operands are not packed first. Its workgroup memory is half of
     /// `PROCESSOR_BYTES` to the byte: on an H100 four bytes more take twice as long.
     pub(crate) const PIECES: Self = Self::of(TileKind::Pieces, 64, 64, 32);
+    /// Of f16, for up to 16 rows and up to 32, of columns that lie side by side.
+    pub(crate) const STREAMED_ACROSS: [Self; 2] = [
+        Self::of(TileKind::Streamed, 16, 256, 16),
+        Self::of(TileKind::Streamed, 32, 256, 16),
+    ];
+    /// The same for up to 16 rows, of columns that lie along the inner extent.
+    pub(crate) const STREAMED_ALONG: Self = Self::of(TileKind::Streamed, 16, 64, 64);
 
     /// What a device takes that can, for outputs of few tiles.
     pub(crate) const DEFAULT: Self = Self::SQUARE_64;
@@ -89,6 +99,11 @@ impl Tile {
         WayName::new(kind, [self.rows, self.cols, self.depth])
     }
 
+    /// The same of few rows: rows and columns of a tile, and workgroups that share it.
+    pub(crate) const fn streamed_name(self, shares: u32) -> WayName {
+        WayName::new("streamed", [self.rows, self.cols, shares])
+    }
+
     /// The shader.
     pub(crate) const fn body(self) -> &'static str {
         match self.kind {
@@ -98,6 +113,7 @@ impl Tile {
             TileKind::Cooperative => "matmul/tile_cooperative.wgsl",
             TileKind::Split => "matmul/tile_split.wgsl",
             TileKind::Pieces => "matmul/tile_pieces.wgsl",
+            TileKind::Streamed => "matmul/tile_streamed.wgsl",
         }
     }
 
@@ -125,7 +141,7 @@ impl Tile {
         match self.kind {
             TileKind::Vector => outputs / 16,
             TileKind::Wide => outputs / 64,
-            TileKind::Cooperative | TileKind::Split | TileKind::Pieces => 128,
+            TileKind::Cooperative | TileKind::Split | TileKind::Pieces | TileKind::Streamed => 128,
         }
     }
 
@@ -149,6 +165,8 @@ impl Tile {
             // Two f16 for each element.
             TileKind::Pieces => 16 * (rows + cols) * (depth / 4 + 2) + Self::STRIPS,
             TileKind::Split => Self::STRIPS,
+            // Of each subgroup rows of f16, and 16 lines of 64, each with two vectors more.
+            TileKind::Streamed => 8 * 4 * (rows * (depth / 4 + 2) + 16 * 18) + Self::STRIPS,
         }
     }
 
@@ -156,19 +174,20 @@ impl Tile {
     pub(crate) const fn fits(self, ability: &Ability) -> bool {
         let can = match self.kind {
             TileKind::Vector | TileKind::Wide => true,
-            TileKind::Cooperative | TileKind::Split | TileKind::Pieces => {
+            TileKind::Cooperative | TileKind::Split | TileKind::Pieces | TileKind::Streamed => {
                 let units = ability.cooperative.has(Cooperative::F16_F32_16);
-                units && ability.f16 && ability.subgroup == 32
+                let waits = ability.subgroup_barriers || !matches!(self.kind, TileKind::Streamed);
+                units && ability.f16 && ability.subgroup == 32 && waits
             }
         };
         can && self.invocations() <= ability.invocations
             && self.workgroup_bytes() <= ability.workgroup_bytes
     }
 
-    /// The override constants of the shader: only small tiles differ in size.
+    /// The override constants of the shader: only small tiles, and those of few rows, differ in size.
     pub(crate) fn constants(self) -> impl Iterator<Item = (&'static str, f64)> {
         let sizes = match self.kind {
-            TileKind::Vector => 3,
+            TileKind::Vector | TileKind::Streamed => 3,
             TileKind::Wide | TileKind::Cooperative | TileKind::Split | TileKind::Pieces => 0,
         };
         [
@@ -217,7 +236,7 @@ impl Tile {
         match self.kind {
             TileKind::Vector => {}
             TileKind::Wide => return nested(&[steps, 16]),
-            TileKind::Split => return steps.saturating_add(strips + 1),
+            TileKind::Split | TileKind::Streamed => return steps.saturating_add(strips + 1),
             // Loads; in each step stores, loads and two parts.
             TileKind::Cooperative | TileKind::Pieces => {
                 let loads = nested(&[u64::from(self.rows) * vectors / invocations]);

@@ -60,9 +60,21 @@ pub(crate) enum Choice {
     Dot(Lanes),
 }
 
+impl Choice {
+    /// Whether subgroups stream columns for themselves.
+    pub(super) const fn is_streamed(&self) -> bool {
+        match self {
+            Self::Tile(tiled) => matches!(tiled.tile.kind, TileKind::Streamed),
+            Self::Shared(shared) => matches!(shared.tile.tile.kind, TileKind::Streamed),
+            _ => false,
+        }
+    }
+}
+
 impl Named for Choice {
     fn name(&self) -> WayName {
         match self {
+            Self::Tile(tiled) if self.is_streamed() => tiled.tile.streamed_name(1),
             Self::Tile(tiled) => tiled.tile.name("tile"),
             Self::Packed(packed) => packed.name(),
             Self::Scaled(scaled) => scaled.name(),
@@ -261,7 +273,7 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
             shared.extend(Shared::new(p, shares, tile, dtype, ability).map(Choice::Shared));
         }
     }
-    let all = all.chain(shared);
+    let all = all.chain(shared).chain(streamed(p, dtype, ability));
     let columns = match MATRIX_UNITS {
         true => few_columns(p, dtype, ability),
         false => None,
@@ -378,6 +390,7 @@ mod few_rows;
 mod few_tiles;
 mod little;
 mod samples;
+mod streamed;
 mod units;
 mod waves;
 
@@ -385,7 +398,8 @@ use columns::{columns_paying, few_columns, fills_units, half_words_of_a_row};
 pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
 use few_tiles::{are_shallow, few_long_outputs, of_few_tiles};
 use little::little_tile;
-pub(crate) use samples::samples;
+pub(crate) use samples::{samples, streamed_samples};
+use streamed::streamed;
 pub(super) use units::units_tile;
 use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, rows_in_waves, small_units};
 use waves::least_time;

@@ -152,8 +152,8 @@ const fn reads(tile: Tiled) -> [&'static [&'static str]; 2] {
             },
         ],
         TileKind::Wide => [blocks_a(tile.a), blocks_b(tile.b)],
-        // Its operands are always packed.
-        TileKind::Split => [&[], &[]],
+        // The operands of the one are always packed, the other reads them itself.
+        TileKind::Split | TileKind::Streamed => [&[], &[]],
         TileKind::Cooperative | TileKind::Pieces => [
             match tile.a {
                 Load::Along | Load::Across => &["matmul/half_a.wgsl"],
@@ -198,7 +198,7 @@ const fn units_of(kind: TileKind, computes: Computes, dtype: DType) -> &'static 
             "matmul/running.wgsl",
             "matmul/lower_f32.wgsl",
         ],
-        (TileKind::Vector | TileKind::Wide | TileKind::Split, ..) => &[],
+        (TileKind::Vector | TileKind::Wide | TileKind::Split | TileKind::Streamed, ..) => &[],
     }
 }
 
@@ -227,6 +227,12 @@ pub(super) fn tiled(
     let choice = base(dtypes);
     let units = !matches!(kind, TileKind::Vector | TileKind::Wide);
     let choice = if units {
+        let choice = match kind {
+            TileKind::Streamed => choice
+                .enable("enable/subgroups.wgsl")
+                .enable("enable/subgroup_barriers.wgsl"),
+            _ => choice,
+        };
         choice
             .enable("enable/f16.wgsl")
             .enable("enable/cooperative_matrix.wgsl")
@@ -246,6 +252,8 @@ pub(super) fn tiled(
             TileKind::Cooperative => "cooperative",
             TileKind::Split => "split",
             TileKind::Pieces => "pieces",
+            TileKind::Streamed if tile.tile.rows == 16 => "streamed_16",
+            TileKind::Streamed => "streamed_32",
         },
         name_a(tile.a),
         name_b(tile.b),
@@ -274,11 +282,17 @@ pub(super) fn tiled(
             "matmul/strips.wgsl",
             "matmul/split_lines.wgsl",
         ],
+        TileKind::Streamed => &[
+            "matmul/raster.wgsl",
+            "matmul/streamed.wgsl",
+            "matmul/strips.wgsl",
+        ],
     };
     let which: &[&str] = match (kind, computes) {
         (TileKind::Vector, _) => &[],
         (TileKind::Wide, Computes::Flagged(_)) => &["matmul/flagged_tiles.wgsl"],
         (TileKind::Wide, _) => &["matmul/every_tile.wgsl"],
+        (TileKind::Streamed, _) => &["matmul/plain_sums.wgsl"],
         (_, Computes::Packed) => &[
             "matmul/packed_tiles.wgsl",
             "matmul/doubt.wgsl",
@@ -312,7 +326,7 @@ pub(super) fn tiled(
             ("A_ALONG_DEPTH", flag(tile.a_along_depth)),
             ("B_ALONG_DEPTH", flag(tile.b_along_depth)),
         ],
-        TileKind::Split => &[],
+        TileKind::Split | TileKind::Streamed => &[],
         TileKind::Cooperative | TileKind::Pieces => &[
             ("A_ACROSS", flag(!tile.a_along_depth)),
             ("B_ACROSS", flag(!tile.b_along_depth)),

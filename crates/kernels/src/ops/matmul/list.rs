@@ -28,13 +28,17 @@ pub(crate) fn variants() -> Vec<Candidate> {
         DTypes::all().flat_map(|dtypes| Ability::SAMPLES.map(|ability| (dtypes, ability)))
     {
         let DTypes { a, b, out } = dtypes;
-        for p in choose::samples() {
+        let samples = choose::samples().into_iter().map(|p| (p, false));
+        let streamed = choose::streamed_samples().into_iter().map(|p| (p, true));
+        for (p, only_streamed) in samples.chain(streamed) {
             let p = Problem {
                 one_dtype: a == b,
                 ..p
             };
             let axes = p.batch.len();
-            for way in ways(&p, dtypes.read(), &ability).all() {
+            let ways = ways(&p, dtypes.read(), &ability);
+            let wanted = |way: &Choice| !only_streamed || way.is_streamed();
+            for way in ways.all().filter(wanted) {
                 match way {
                     Choice::Tile(t)
                         if [a, b, out] != [DType::F32; 3] && t.tile == Tile::HALF_64 => {}

@@ -12,9 +12,10 @@ use super::kernel::Writes;
 use super::problem::Problem;
 use super::{MatmulParams, operands_of};
 use crate::limits::ability::Ability;
+use crate::num::saturated;
 use crate::ops::reduce::add_layers;
 use crate::ops::reduce::axes::Axis;
-use crate::ops::tile::Tile;
+use crate::ops::tile::{Tile, TileKind};
 use crate::run::error::KernelError;
 use crate::run::plan::{Bound, Planner};
 use crate::tune::WayName;
@@ -79,7 +80,8 @@ impl Shared {
         None
     }
 
-    /// So many equal shares, if there are: whole tiles deep, and with room for their sums.
+    /// So many shares, if there are: whole tiles deep, equal (but for the last one of tiles of few rows), and with room for their
+    /// sums.
     pub(super) fn new(
         p: &Problem,
         shares: u32,
@@ -88,7 +90,7 @@ impl Shared {
         ability: &Ability,
     ) -> Option<Self> {
         fits(p, shares, tile, dtype, ability).then(|| Self {
-            tile: tiled(&share_of(p, shares), tile),
+            tile: tiled(&cut(p, shares, tile), tile),
             shares,
         })
     }
@@ -96,7 +98,10 @@ impl Shared {
     /// As tuning calls it: rows and columns of a tile, and how many share it.
     pub(super) const fn name(self) -> WayName {
         let Tile { rows, cols, .. } = self.tile.tile;
-        WayName::new("shared", [rows, cols, self.shares])
+        match self.tile.tile.kind {
+            TileKind::Streamed => self.tile.tile.streamed_name(self.shares),
+            _ => WayName::new("shared", [rows, cols, self.shares]),
+        }
     }
 
     /// Adds the dispatches.
@@ -109,12 +114,15 @@ impl Shared {
         let [left, right] = operands_of(plan, p)?;
         let dtype = dtypes.read();
         let sums: Bound = plan.partials(dtype.compute(), p.outputs(), self.shares)?;
-        let share = share_of(p, self.shares);
+        let share = cut(p, self.shares, self.tile.tile);
         let (choice, params, grid) = dispatch_tiles(&share, self.tile, dtypes, Writes::Sums);
         let params = MatmulParams {
             a_offset: left.offset,
             b_offset: right.offset,
             out_offset: sums.offset,
+            // Of all shares: the last one may be shorter.
+            chunks: self.shares,
+            chunk_len: saturated(p.k),
             ..params
         };
         plan.step(choice, [left, right, sums], &params, grid);
@@ -125,12 +133,14 @@ impl Shared {
     }
 }
 
-/// Whether there are so many equal shares, whole tiles deep and with room for their sums.
+/// Whether there are so many shares, whole tiles deep and with room for their sums.
 fn fits(p: &Problem, shares: u32, tile: Tile, dtype: DType, ability: &Ability) -> bool {
-    let whole = u64::from(shares) * u64::from(tile.depth);
-    let each = p.k / u64::from(shares);
+    let each = each(p, shares, tile);
     p.k > 0
-        && p.k.is_multiple_of(whole)
+        && each.is_multiple_of(u64::from(tile.depth))
+        && p.k.is_multiple_of(u64::from(tile.depth))
+        && p.k.div_ceil(each.max(1)) == u64::from(shares)
+        && (p.k.is_multiple_of(u64::from(shares)) || tile.kind == TileKind::Streamed)
         && tile.fits(ability)
         && tile.iterations(each) <= ability.loop_budget
         && has_room(p, shares, dtype, ability)
@@ -144,9 +154,26 @@ pub(super) fn has_room(p: &Problem, shares: u32, dtype: DType, ability: &Ability
     bytes <= ability.binding_bytes
 }
 
-/// The product of all shares as one batch.
+/// The inner extent of a share: of tiles of few rows whole steps, of which the last share may have fewer.
+fn each(p: &Problem, shares: u32, tile: Tile) -> u64 {
+    let (shares, depth) = (u64::from(shares), u64::from(tile.depth));
+    match tile.kind {
+        TileKind::Streamed => p.k.div_ceil(depth * shares) * depth,
+        _ => p.k / shares,
+    }
+}
+
+/// The product of all shares of a tile as one batch.
+fn cut(p: &Problem, shares: u32, tile: Tile) -> Problem {
+    by_parts(p, shares, each(p, shares, tile))
+}
+
+/// The product of all equal shares as one batch.
 pub(super) fn share_of(p: &Problem, shares: u32) -> Problem {
-    let k = p.k / u64::from(shares);
+    by_parts(p, shares, p.k / u64::from(shares))
+}
+
+fn by_parts(p: &Problem, shares: u32, k: u64) -> Problem {
     // No inner extent is longer than what an index reaches.
     let depth = isize::try_from(k).unwrap_or(isize::MAX);
     let axis = Axis {

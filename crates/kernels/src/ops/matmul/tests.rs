@@ -60,7 +60,7 @@ fn expected(a: &Matrix, b: &Matrix, [batch, m, k, n]: [usize; 4]) -> Vec<f64> {
 }
 
 /// No product has more ways.
-const MOST_WAYS: u8 = 18;
+const MOST_WAYS: u8 = 19;
 
 /// Every way of a product gives the exact sums, in the dtype that sums are kept in; how many ways there were.
 fn all_ways(
@@ -116,7 +116,7 @@ fn every_way_gives_exact_sums() {
     ];
     let [f32, f16, bf16, u8] = [DType::F32, DType::F16, DType::BF16, DType::U8];
     let mixed = [[f32, f16], [bf16, f32], [f16, bf16]];
-    let devices: [(_, &[_], &[[DType; 2]]); 7] = [
+    let devices: [(_, &[_], &[[DType; 2]]); 8] = [
         (&default, many, &[[f32; 2], [f16; 2], [bf16; 2], [u8; 2]]),
         (&default, few, &mixed),
         (&large, few, &[[f32; 2], [f16; 2], [bf16; 2]]),
@@ -125,6 +125,17 @@ fn every_way_gives_exact_sums() {
         (&large, &[[2, 131, 35, 67], [3, 20, 33, 64]], &[[f16; 2]]),
         // Shares of every tile.
         (&large, &[[1, 132, 256, 68]], &[[f16; 2]]),
+        // Few rows, in uneven shares and in one.
+        (
+            &large,
+            &[
+                [2, 16, 784, 132],
+                [1, 31, 784, 132],
+                [2, 9, 832, 136],
+                [1, 16, 448, 69],
+            ],
+            &[[f16; 2]],
+        ),
     ];
     for (exec, all, dtypes) in devices {
         let execs: Vec<_> = (0..MOST_WAYS).map(|way| exec.in_way(way)).collect();

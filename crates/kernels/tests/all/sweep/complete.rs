@@ -82,6 +82,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("matmul/tile_cooperative_64.wgsl", "likewise"),
     ("matmul/tile_pieces.wgsl", "likewise"),
     ("matmul/tile_split.wgsl", "likewise"),
+    ("matmul/tile_streamed.wgsl", "likewise"),
     (
         "matmul/tile_wide.wgsl",
         "outputs that fill a device: the unit tests of products run every way",

@@ -165,7 +165,11 @@ impl Sort {
                 "conv/block_rows.wgsl",
                 "matmul/block_b.wgsl",
             ],
-            TileKind::Vector | TileKind::Cooperative | TileKind::Split | TileKind::Pieces => &[],
+            TileKind::Vector
+            | TileKind::Cooperative
+            | TileKind::Split
+            | TileKind::Pieces
+            | TileKind::Streamed => &[],
         };
         let choice = choice
             .name(name)

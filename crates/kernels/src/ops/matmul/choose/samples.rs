@@ -6,30 +6,6 @@ use crate::ops::reduce::axes::Axis;
 
 /// Problems that reach every way to load and store, for the catalogue.
 pub(crate) fn samples() -> Vec<Problem> {
-    // Matrices of a batch of two, lying as they are or transposed.
-    let dense = |[m, k, n]: [u32; 3], [a_transposed, b_transposed]: [bool; 2]| {
-        let stride = |n: u32| n as isize;
-        let [a_row, a_depth] = if a_transposed { [1, m] } else { [k, 1] };
-        let [b_depth, b_col] = if b_transposed { [1, k] } else { [n, 1] };
-        Problem {
-            m: m.into(),
-            n: n.into(),
-            k: k.into(),
-            batch: vec![Axis {
-                dim: 2,
-                strides: [stride(m * k), stride(k * n)],
-            }],
-            a_aligned: true,
-            b_aligned: true,
-            a_row: stride(a_row),
-            a_depth: stride(a_depth),
-            b_depth: stride(b_depth),
-            b_col: stride(b_col),
-            one_dtype: true,
-            precision: MatmulPrecision::Highest,
-            flipped: false,
-        }
-    };
     let unaligned = |p: Problem| Problem {
         b_aligned: false,
         ..p
@@ -62,4 +38,42 @@ pub(crate) fn samples() -> Vec<Problem> {
     let dots = [[1, 64, 4], [1, 1 << 16, 4]].map(|extents| dense(extents, plain));
     let tiles = tiles.into_iter().flatten().chain(shared);
     tiles.chain(few).chain(columns).chain(dots).collect()
+}
+
+/// Problems that reach every way to stream columns, by whole tiles and in shares.
+pub(crate) fn streamed_samples() -> Vec<Problem> {
+    let extents = |k| {
+        [
+            dense([16, k, 64], [false; 2]),
+            dense([32, k, 64], [false; 2]),
+            dense([16, k, 64], [false, true]),
+            dense([16, k, 65], [false, true]),
+        ]
+    };
+    [64, 512].into_iter().flat_map(extents).collect()
+}
+
+/// Matrices of a batch of two, lying as they are or transposed.
+fn dense([m, k, n]: [u32; 3], [a_transposed, b_transposed]: [bool; 2]) -> Problem {
+    let stride = |n: u32| n as isize;
+    let [a_row, a_depth] = if a_transposed { [1, m] } else { [k, 1] };
+    let [b_depth, b_col] = if b_transposed { [1, k] } else { [n, 1] };
+    Problem {
+        m: m.into(),
+        n: n.into(),
+        k: k.into(),
+        batch: vec![Axis {
+            dim: 2,
+            strides: [stride(m * k), stride(k * n)],
+        }],
+        a_aligned: true,
+        b_aligned: true,
+        a_row: stride(a_row),
+        a_depth: stride(a_depth),
+        b_depth: stride(b_depth),
+        b_col: stride(b_col),
+        one_dtype: true,
+        precision: MatmulPrecision::Highest,
+        flipped: false,
+    }
 }

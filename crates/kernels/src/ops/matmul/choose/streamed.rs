@@ -1,0 +1,50 @@
+//! Few rows of f16 whose columns subgroups stream for themselves: a way for tuning, not yet a default.
+
+use ziggurat_core::DType;
+
+use super::units::has_units;
+use super::{Choice, Load, loads, tiled};
+use crate::limits::ability::Ability;
+use crate::num::saturated;
+use crate::ops::matmul::problem::Problem;
+use crate::ops::matmul::shares::Shared;
+use crate::ops::tile::Tile;
+
+/// Shares of an inner extent, at most, and the least of it for each.
+const MOST_SHARES: u64 = 16;
+const LEAST_DEPTH: u64 = 256;
+
+/// The product by tiles of few rows, if a device can compute it so.
+pub(super) fn streamed(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> {
+    let tile = match (loads(p), p.m) {
+        ([Load::Along, Load::Across], ..=16) => Tile::STREAMED_ACROSS[0],
+        ([Load::Along, Load::Across], ..=32) => Tile::STREAMED_ACROSS[1],
+        ([Load::Along, Load::Along], ..=16) => Tile::STREAMED_ALONG,
+        _ => return None,
+    };
+    let whole = p.k > 0 && p.k.is_multiple_of(u64::from(tile.depth));
+    if !whole || !has_units(dtype, ability) || !tile.fits(ability) {
+        return None;
+    }
+    match shares(p, tile, ability) {
+        1 => Some(Choice::Tile(tiled(p, tile))),
+        shares => Shared::new(p, shares, tile, dtype, ability).map(Choice::Shared),
+    }
+}
+
+/// The shares that give multiprocessors as many workgroups as each other, two or more.
+fn shares(p: &Problem, tile: Tile, ability: &Ability) -> u32 {
+    let [rows, cols] = tile.count(p.m, p.n);
+    let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
+    let processors = (ability.busy_groups / 8).max(1);
+    let most = (p.k / LEAST_DEPTH).clamp(1, MOST_SHARES);
+    // Workgroups of the busiest one, in 1,024ths of their mean.
+    let unevenness = |shares: &u64| {
+        let all = groups.saturating_mul(*shares);
+        let busiest = all.div_ceil(processors).saturating_mul(processors);
+        busiest.saturating_mul(1024) / all.max(1)
+    };
+    let fills = |shares: &u64| groups.saturating_mul(*shares) * 8 >= processors * 15;
+    let even = (1..=most).filter(fills).min_by_key(unevenness);
+    saturated(even.unwrap_or(most))
+}
