@@ -13,6 +13,8 @@ use crate::ops::tile::Tile;
 /// Shares of an inner extent, at most, and the least of it for each.
 const MOST_SHARES: u64 = 16;
 const LEAST_DEPTH: u64 = 256;
+/// The most workgroups of a multiprocessor for which shares are even, in 1,024ths of their mean.
+const EVEN: u64 = 1065;
 
 /// The product by tiles of few rows, if a device can compute it so.
 pub(super) fn streamed(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> {
@@ -32,7 +34,7 @@ pub(super) fn streamed(p: &Problem, dtype: DType, ability: &Ability) -> Option<C
     }
 }
 
-/// The shares that give multiprocessors as many workgroups as each other, two or more.
+/// The fewest shares that give multiprocessors about as many workgroups as each other, two or more.
 fn shares(p: &Problem, tile: Tile, ability: &Ability) -> u32 {
     let [rows, cols] = tile.count(p.m, p.n);
     let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
@@ -45,6 +47,10 @@ fn shares(p: &Problem, tile: Tile, ability: &Ability) -> u32 {
         busiest.saturating_mul(1024) / all.max(1)
     };
     let fills = |shares: &u64| groups.saturating_mul(*shares) * 8 >= processors * 15;
-    let even = (1..=most).filter(fills).min_by_key(unevenness);
-    saturated(even.unwrap_or(most))
+    let all = || (1..=most).filter(fills);
+    let even = all().find(|shares| unevenness(shares) <= EVEN);
+    saturated(
+        even.or_else(|| all().min_by_key(unevenness))
+            .unwrap_or(most),
+    )
 }

@@ -6,6 +6,7 @@ use crate::ops::matmul::precision::MatmulPrecision;
 use ziggurat_core::{Layout, Shape};
 
 mod defaults;
+mod streaming;
 
 fn layout(dims: &[usize]) -> Layout {
     Layout::contiguous(Shape::new(dims).unwrap())
@@ -359,6 +360,7 @@ fn samples_reach_every_way_to_load_and_store() {
                 Choice::Aligned(aligned) => {
                     copied.insert(aligned.along_depth());
                 }
+                Choice::Shared(shared) if way.is_streamed() => assert!(shared.shares <= 16),
                 Choice::Shared(shared) => assert!([2, 4, 8].contains(&shared.shares)),
                 Choice::Dot(lanes) => chunked[usize::from(lanes.chunks > 1)] = true,
             }

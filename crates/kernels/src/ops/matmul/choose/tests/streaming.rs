@@ -1,0 +1,42 @@
+//! When columns can be streamed, and by which shares.
+
+use super::*;
+
+#[test]
+fn columns_are_streamed_for_few_rows_by_even_shares() {
+    let way = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
+        let b = if transposed {
+            layout(&[n, k]).transpose(0, 1).unwrap()
+        } else {
+            layout(&[k, n])
+        };
+        let (p, _) = Problem::new(&layout(&[m, k]), &b).unwrap();
+        streamed(&p, DType::F16, ability).map(|way| match way {
+            Choice::Tile(tile) => (tile.tile.rows, tile.tile.cols, 1),
+            Choice::Shared(shared) => {
+                let Tile { rows, cols, .. } = shared.tile.tile;
+                (rows, cols, shared.shares)
+            }
+            other => panic!("{other:?}"),
+        })
+    };
+    let large = &Ability::LARGE;
+    // Two workgroups for almost each of 132 multiprocessors, or four.
+    assert_eq!(way([16, 4096, 11008], false, large), Some((16, 256, 6)));
+    assert_eq!(way([16, 4096, 4096], false, large), Some((16, 256, 16)));
+    assert_eq!(way([17, 4096, 4096], false, large), Some((32, 256, 16)));
+    assert_eq!(way([5, 4096, 11008], true, large), Some((16, 64, 3)));
+    assert_eq!(way([5, 4096, 50257], true, large), Some((16, 64, 1)));
+    // No share is shorter than 256 elements.
+    assert_eq!(way([16, 1024, 256], false, large), Some((16, 256, 4)));
+    // Rows beyond the tile, lines that are no vectors, half a step, devices without barriers of subgroups.
+    assert_eq!(way([33, 4096, 4096], false, large), None);
+    assert_eq!(way([17, 4096, 4096], true, large), None);
+    assert_eq!(way([16, 4096, 4095], false, large), None);
+    assert_eq!(way([16, 4104, 4096], false, large), None);
+    let waiting = Ability {
+        subgroup_barriers: false,
+        ..*large
+    };
+    assert_eq!(way([16, 4096, 4096], false, &waiting), None);
+}
