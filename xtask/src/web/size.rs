@@ -32,13 +32,13 @@ const PROGRAMS: [Weighed; 3] = [
 const DEMO: Weighed = Weighed {
     name: "demo",
     what: "the page for people, without the network's weights",
-    budget: 902,
+    budget: 904,
 };
 
 const CHAT: Weighed = Weighed {
     name: "chat",
     what: "the program of the page's chat, loaded with a model",
-    budget: 1911,
+    budget: 1912,
 };
 
 /// Builds the programs for their size, prints what they weigh, and fails where one is over its budget. Drives the page, which has

@@ -18,6 +18,9 @@ const EVEN: u64 = 1065;
 
 /// The product by tiles of few rows, if a device can compute it so.
 pub(super) fn streamed(p: &Problem, dtype: DType, ability: &Ability) -> Option<Choice> {
+    if !has_units(dtype, ability) {
+        return None;
+    }
     let tile = match (loads(p), p.m) {
         ([Load::Along, Load::Across], ..=16) => Tile::STREAMED_ACROSS[0],
         ([Load::Along, Load::Across], ..=32) => Tile::STREAMED_ACROSS[1],
@@ -25,7 +28,7 @@ pub(super) fn streamed(p: &Problem, dtype: DType, ability: &Ability) -> Option<C
         _ => return None,
     };
     let whole = p.k > 0 && p.k.is_multiple_of(u64::from(tile.depth));
-    if !whole || !has_units(dtype, ability) || !tile.fits(ability) {
+    if !whole || !tile.fits(ability) {
         return None;
     }
     match shares(p, tile, ability) {
