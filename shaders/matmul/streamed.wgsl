@@ -26,13 +26,13 @@ override ALL_A: u32 = 4u * LEN_A;
 var<workgroup> tile_a: array<vec4<f16>, ALL_A>;
 var<workgroup> tile_b: array<vec4<f16>, 4u * LEN_B>;
 
-// The vector of a that an invocation loads of some rows. What stands in for rows behind the last is never stored.
+// Where load `i` of an invocation is in a. What stands in for rows behind the last is never stored.
 fn vector_a(first: u32, row: u32, lane: u32, i: u32) -> u32 {
     let line = min(row + i * LINES_A + lane / LANES_A, params.m - 1u);
     return (first + line * params.a_row) / 4u + lane % LANES_A;
 }
 
-// The same of b, of two lines; of columns behind the last.
+// Where load `i` of an invocation is in b: a subgroup loads two lines at a time. What stands in for columns behind the last is never stored.
 fn vector_b(first: u32, col: u32, lane: u32, i: u32) -> u32 {
     let line = 2u * i + lane / 16u;
     let vector = lane % 16u;

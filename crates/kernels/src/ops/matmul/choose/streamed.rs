@@ -1,4 +1,5 @@
-//! Few rows of f16 whose columns subgroups stream for themselves: a way for tuning, not yet a default.
+//! Few rows of f16 by columns that subgroups stream for themselves. A way that tuning tries and no default: the kernel has run on
+//! the software device alone.
 
 use ziggurat_core::DType;
 
@@ -13,7 +14,7 @@ use crate::ops::tile::Tile;
 /// Shares of an inner extent, at most, and the least of it for each.
 const MOST_SHARES: u64 = 16;
 const LEAST_DEPTH: u64 = 256;
-/// The most workgroups of a multiprocessor for which shares are even, in 1,024ths of their mean.
+/// How many workgroups the busiest multiprocessor has at most where shares count as even, in 1,024ths of the mean.
 const EVEN: u64 = 1065;
 
 /// The product by tiles of few rows, if a device can compute it so.
@@ -43,12 +44,13 @@ fn shares(p: &Problem, tile: Tile, ability: &Ability) -> u32 {
     let groups = rows.saturating_mul(cols).saturating_mul(p.batches());
     let processors = (ability.busy_groups / 8).max(1);
     let most = (p.k / LEAST_DEPTH).clamp(1, MOST_SHARES);
-    // Workgroups of the busiest one, in 1,024ths of their mean.
+    // Workgroups of the busiest multiprocessor, in 1,024ths of the mean.
     let unevenness = |shares: &u64| {
         let all = groups.saturating_mul(*shares);
         let busiest = all.div_ceil(processors).saturating_mul(processors);
         busiest.saturating_mul(1024) / all.max(1)
     };
+    // Two workgroups for each of them, or almost.
     let fills = |shares: &u64| groups.saturating_mul(*shares) * 8 >= processors * 15;
     let all = || (1..=most).filter(fills);
     let even = all().find(|shares| unevenness(shares) <= EVEN);
