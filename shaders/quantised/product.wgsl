@@ -7,7 +7,8 @@
 // Bindings: params, a (the rows of x), 2 the blocks, 3 out, that of the norm part.
 // Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost;
 //       or along * ceil(m / 16) where matrix units have multiplied before.
-// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part);
+// Requires: words, unpack; blocks_at, word_at; RUNS, IN_LINE (whether runs are written out, of which there are 2 or 4), unit_at,
+//           run_at, run_of, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part);
 //           LINES, ROWS, Sums, add_run, put_sums (size part); NORMED, weighted, factor_of (norm part); GATED, gated (gate part);
 //           tiles_of, tile_at (tile part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, where one to which something is added counts as two terms; then one
@@ -234,6 +235,15 @@ fn put(total: u32, lid: u32, sums: vec4<f32>) {
     set_sum((total + 3u) * WG + lid, sums.w);
 }
 
+// The sums with run `run` of the units of an invocation.
+fn plus_run(sums: Sums, place: At, lane: u32, near: Units, far: Units, run: u32) -> Sums {
+    var of_far = Weights();
+    if ROWS > 4u {
+        of_far = weights_of(far, run);
+    }
+    return add_run(sums, place, run_at(lane, run), weights_of(near, run), of_far);
+}
+
 // The tile whose first rows of x and of w these are.
 fn multiply(line: u32, first: u32, lid: u32) {
     let row = first + lid / LANES * OWN;
@@ -273,12 +283,18 @@ fn multiply(line: u32, first: u32, lid: u32) {
             bring(line, start + LANES, CHUNKS - half, lid);
         }
         if start + lane < params.units {
-            for (var run = 0u; run < RUNS; run++) {
-                var of_far = Weights();
-                if ROWS > 4u {
-                    of_far = weights_of(far, run);
+            let place = At(line, start, half);
+            if IN_LINE {
+                sums = plus_run(sums, place, lane, near, far, 0u);
+                sums = plus_run(sums, place, lane, near, far, 1u);
+                if RUNS > 2u {
+                    sums = plus_run(sums, place, lane, near, far, 2u);
+                    sums = plus_run(sums, place, lane, near, far, 3u);
                 }
-                sums = add_run(sums, At(line, start, half), run_at(lane, run), weights_of(near, run), of_far);
+            } else {
+                for (var run = 0u; run < RUNS; run++) {
+                    sums = plus_run(sums, place, lane, near, far, run);
+                }
             }
         }
         if AHEAD {
