@@ -163,6 +163,9 @@ pub(crate) fn default(p: &Problem, dtype: DType, ability: &Ability) -> Choice {
     if MATRIX_UNITS && let Some(columns) = columns_paying(p, dtype, units, ability) {
         return Choice::Narrow(columns);
     }
+    if let Some(streamed) = streaming_pays(p, dtype, ability) {
+        return streamed;
+    }
     if let Some(tile) = little_tile(p, dtype, ability) {
         return Choice::Tile(tiled(p, tile));
     }
@@ -399,7 +402,7 @@ pub(crate) use few_rows::{NARROW_BYTES, NARROW_GROUP, Narrow};
 use few_tiles::{are_shallow, few_long_outputs, of_few_tiles};
 use little::little_tile;
 pub(crate) use samples::{samples, streamed_samples};
-use streamed::streamed;
+use streamed::{streamed, streaming_pays};
 pub(super) use units::units_tile;
 use units::{PACKED_WORK, aligning_pays, busies, has_units, in_halves, rows_in_waves, small_units};
 use waves::least_time;

@@ -21,11 +21,13 @@ fn columns_are_streamed_for_few_rows_by_even_shares() {
         })
     };
     let large = &Ability::LARGE;
-    // Two workgroups for almost each of 132 multiprocessors, or four.
+    // As many as there is room for at a time: two for each of 132 multiprocessors.
     assert_eq!(way([16, 4096, 11008], false, large), Some((16, 256, 6)));
+    assert_eq!(way([16, 4096, 14336], false, large), Some((16, 256, 4)));
     assert_eq!(way([16, 4096, 4096], false, large), Some((16, 256, 16)));
     assert_eq!(way([17, 4096, 4096], false, large), Some((32, 256, 16)));
-    assert_eq!(way([5, 4096, 11008], true, large), Some((16, 64, 3)));
+    assert_eq!(way([5, 4096, 4096], true, large), Some((16, 64, 4)));
+    assert_eq!(way([5, 4096, 11008], true, large), Some((16, 64, 1)));
     assert_eq!(way([5, 4096, 50257], true, large), Some((16, 64, 1)));
     // No share is shorter than 256 elements.
     assert_eq!(way([16, 1024, 256], false, large), Some((16, 256, 4)));
@@ -39,4 +41,38 @@ fn columns_are_streamed_for_few_rows_by_even_shares() {
         ..*large
     };
     assert_eq!(way([16, 4096, 4096], false, &waiting), None);
+}
+
+#[test]
+fn columns_of_large_matrices_are_streamed_by_themselves() {
+    let streams = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
+        let b = if transposed {
+            layout(&[n, k]).transpose(0, 1).unwrap()
+        } else {
+            layout(&[k, n])
+        };
+        let (p, _) = Problem::new(&layout(&[m, k]), &b).unwrap();
+        default(&p, DType::F16, ability).is_streamed()
+    };
+    let large = &Ability::LARGE;
+    for (dims, across, along) in [
+        ([16, 4096, 4096], true, true),
+        ([4, 4096, 4096], true, true),
+        ([3, 4096, 4096], true, false),
+        ([16, 8192, 2048], true, true),
+        ([1, 4096, 11008], false, false),
+        ([32, 4096, 11008], true, false),
+        ([33, 4096, 11008], false, false),
+        // Less than 2^24 elements, and 16 workgroups.
+        ([16, 4096, 4092], false, false),
+        ([16, 1 << 16, 256], false, false),
+    ] {
+        assert_eq!(streams(dims, false, large), across, "{dims:?}");
+        assert_eq!(streams(dims, true, large), along, "{dims:?} transposed");
+        let small = Ability {
+            busy_groups: 128,
+            ..*large
+        };
+        assert!(!streams(dims, false, &small), "{dims:?}");
+    }
 }
