@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 39] = [
+pub(crate) const FILES: [&str; 41] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -47,6 +47,8 @@ pub(crate) const FILES: [&str; 39] = [
     "matmul/units_f16.wgsl",
     "matmul/units_f32.wgsl",
     "quantised/cooperative.wgsl",
+    "quantised/four_runs.wgsl",
     "quantised/packed_rows.wgsl",
     "quantised/settled_tiles.wgsl",
+    "quantised/two_runs.wgsl",
 ];

@@ -7,10 +7,9 @@
 // Bindings: params, a (the rows of x), 2 the blocks, 3 out, that of the norm part.
 // Grid: ceil(m / LINES) * along workgroups, folded, those along the rows of w innermost;
 //       or along * ceil(m / 16) where matrix units have multiplied before.
-// Requires: words, unpack; blocks_at, word_at; RUNS, IN_LINE (whether runs are written out, of which there are 2 or 4), unit_at,
-//           run_at, run_of, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part);
+// Requires: words, unpack; blocks_at, word_at; RUNS, unit_at, run_at, run_of, scales_of, factors_of, HAS_LEAST, MULTIPLE (format part);
 //           LINES, ROWS, Sums, add_run, put_sums (size part); NORMED, weighted, factor_of (norm part); GATED, gated (gate part);
-//           tiles_of, tile_at (tile part); store1.
+//           plus_runs (run part); tiles_of, tile_at (tile part); store1.
 // Accuracy: (k + 2) ε Σ|term| for the numbers that the blocks have, where one to which something is added counts as two terms; then one
 //           rounding to the dtype.
 
@@ -283,19 +282,7 @@ fn multiply(line: u32, first: u32, lid: u32) {
             bring(line, start + LANES, CHUNKS - half, lid);
         }
         if start + lane < params.units {
-            let place = At(line, start, half);
-            if IN_LINE {
-                sums = plus_run(sums, place, lane, near, far, 0u);
-                sums = plus_run(sums, place, lane, near, far, 1u);
-                if RUNS > 2u {
-                    sums = plus_run(sums, place, lane, near, far, 2u);
-                    sums = plus_run(sums, place, lane, near, far, 3u);
-                }
-            } else {
-                for (var run = 0u; run < RUNS; run++) {
-                    sums = plus_run(sums, place, lane, near, far, run);
-                }
-            }
+            sums = plus_runs(sums, At(line, start, half), lane, near, far);
         }
         if AHEAD {
             near = next_near;

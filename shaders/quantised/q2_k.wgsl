@@ -3,7 +3,6 @@
 // Planes: x the integers, y scales and minima of groups, z their scales. Requires planes.wgsl.
 
 const RUNS: u32 = 4u;
-const IN_LINE: bool = true;
 const ZERO: f32 = 0.0;
 // The largest magnitude of an integer.
 const LARGEST: f32 = 3.0;

@@ -3,7 +3,6 @@
 // Planes: x the lower bits, y the third bits, z the groups' scales, w their scale. Requires planes.wgsl.
 
 const RUNS: u32 = 4u;
-const IN_LINE: bool = true;
 const ZERO: f32 = 4.0;
 // The largest magnitude of an integer.
 const LARGEST: f32 = 4.0;

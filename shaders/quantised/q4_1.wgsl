@@ -2,7 +2,6 @@
 // Planes: x the integers, y scale and minimum. Requires planes.wgsl.
 
 const RUNS: u32 = 2u;
-const IN_LINE: bool = false;
 const ZERO: f32 = 0.0;
 // The largest magnitude of an integer.
 const LARGEST: f32 = 15.0;

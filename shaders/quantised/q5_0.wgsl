@@ -3,7 +3,6 @@
 // Planes: x the lower bits, y the fifth bits, z the scales. Requires planes.wgsl.
 
 const RUNS: u32 = 2u;
-const IN_LINE: bool = false;
 const ZERO: f32 = 16.0;
 // The largest magnitude of an integer.
 const LARGEST: f32 = 16.0;

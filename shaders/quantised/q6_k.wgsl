@@ -3,7 +3,6 @@
 // Planes: x the lower bits, y the upper two, z the groups' scales and 128, a word for two units, w their scale. Requires planes.wgsl.
 
 const RUNS: u32 = 2u;
-const IN_LINE: bool = true;
 const ZERO: f32 = 32.0;
 // The largest magnitude of an integer.
 const LARGEST: f32 = 32.0;

@@ -2,7 +2,6 @@
 // Planes: x the integers, y the scales. Requires planes.wgsl.
 
 const RUNS: u32 = 1u;
-const IN_LINE: bool = false;
 const ZERO: f32 = 0.0;
 // The largest magnitude of an integer.
 const LARGEST: f32 = 128.0;

@@ -5,7 +5,7 @@ use ziggurat_core::{BlockFormat, DType};
 use super::cooperative::{Cooperative, MOST_LINES};
 use super::tile::{GROUP, Tile, few_rows};
 use super::{BlockParams, BlockShape, LinearForm};
-use crate::limits::ability::Ability;
+use crate::limits::ability::{Ability, MATRIX_UNITS};
 use crate::ops::elementwise::unary::SIGMOID;
 use crate::run::call::F32Bits;
 use crate::source::candidate::Candidate;
@@ -48,6 +48,18 @@ const fn word(format: BlockFormat) -> &'static str {
         BlockFormat::Q5_0 | BlockFormat::Q5_1 => "quantised/word_fifths.wgsl",
         BlockFormat::Q3_K | BlockFormat::Q5_K | BlockFormat::Q6_K => "quantised/word_high.wgsl",
         _ => "quantised/word.wgsl",
+    }
+}
+
+/// The part that multiplies the runs of a unit. Written out they take 4 to 13 % less time of K formats on an H200, and up to 13 % more
+/// of the others; programs for the web have the loop alone, for their size.
+const fn runs(format: BlockFormat) -> &'static str {
+    match format {
+        BlockFormat::Q2_K | BlockFormat::Q3_K if MATRIX_UNITS => "quantised/four_runs.wgsl",
+        BlockFormat::Q4_K | BlockFormat::Q5_K | BlockFormat::Q6_K if MATRIX_UNITS => {
+            "quantised/two_runs.wgsl"
+        }
+        _ => "quantised/each_run.wgsl",
     }
 }
 
@@ -116,6 +128,7 @@ fn product_of(
         .parts(&besides)
         .part(part)
         .parts(tiles)
+        .part(runs(format))
         .part("quantised/product.wgsl")
         .constant("WG", GROUP)
         .constant("LANES", tile.lanes)

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Whether an executor takes that way of a product, and its sums; and their doubles, from an expression that follows.
+/// The sums of a product, and their doubles, which an expression behind it computes.
 fn sums_and_doubles(exec: &Executor, [a, b]: [&Matrix; 2], dtype: DType) -> [Vec<f64>; 2] {
     let (_, shape) = Problem::new(&a.view.layout, &b.view.layout).unwrap();
     let read = |out: &View| {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn columns_are_streamed_for_few_rows_by_even_shares() {
+fn columns_are_streamed_for_few_rows_by_shares_that_run_at_a_time() {
     let way = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
         let b = if transposed {
             layout(&[n, k]).transpose(0, 1).unwrap()
