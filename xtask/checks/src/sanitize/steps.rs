@@ -105,6 +105,7 @@ const LONG: &[&str] = &[
 /// Unit tests that run what is chosen on larger devices, or for larger operands.
 const WAYS: &[&str] = &[
     "matmul::tests::every_way_gives",
+    "matmul::tests::streamed::",
     "conv::transposed::tests::every_way_gives",
 ];
 
