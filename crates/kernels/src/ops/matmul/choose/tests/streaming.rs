@@ -2,16 +2,18 @@
 
 use super::*;
 
+fn problem([m, k, n]: [usize; 3], transposed: bool) -> Problem {
+    let b = match transposed {
+        true => layout(&[n, k]).transpose(0, 1).unwrap(),
+        false => layout(&[k, n]),
+    };
+    Problem::new(&layout(&[m, k]), &b).unwrap().0
+}
+
 #[test]
 fn columns_are_streamed_for_few_rows_by_shares_that_run_at_a_time() {
-    let way = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
-        let b = if transposed {
-            layout(&[n, k]).transpose(0, 1).unwrap()
-        } else {
-            layout(&[k, n])
-        };
-        let (p, _) = Problem::new(&layout(&[m, k]), &b).unwrap();
-        streamed(&p, DType::F16, ability).map(|way| match way {
+    let way = |dims: [usize; 3], transposed: bool, ability: &Ability| {
+        streamed(&problem(dims, transposed), DType::F16, ability).map(|way| match way {
             Choice::Tile(tile) => (tile.tile.rows, tile.tile.cols, 1),
             Choice::Shared(shared) => {
                 let Tile { rows, cols, .. } = shared.tile.tile;
@@ -45,14 +47,8 @@ fn columns_are_streamed_for_few_rows_by_shares_that_run_at_a_time() {
 
 #[test]
 fn columns_of_large_matrices_are_streamed_by_themselves() {
-    let streams = |[m, k, n]: [usize; 3], transposed: bool, ability: &Ability| {
-        let b = if transposed {
-            layout(&[n, k]).transpose(0, 1).unwrap()
-        } else {
-            layout(&[k, n])
-        };
-        let (p, _) = Problem::new(&layout(&[m, k]), &b).unwrap();
-        default(&p, DType::F16, ability).is_streamed()
+    let streams = |dims: [usize; 3], transposed: bool, ability: &Ability| {
+        default(&problem(dims, transposed), DType::F16, ability).is_streamed()
     };
     let large = &Ability::LARGE;
     for (dims, across, along) in [
