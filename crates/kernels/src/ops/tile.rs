@@ -22,8 +22,8 @@ pub(crate) enum TileKind {
     Split,
     /// `matmul/tile_pieces.wgsl`: as [`TileKind::Cooperative`], for f32, of which each element becomes two f16 there.
     Pieces,
-    /// `matmul/tile_streamed.wgsl`: few rows of f16 by matrix units; a quarter of the columns for each of 4 subgroups, which wait
-    /// for themselves alone. The inner extent is whole steps.
+    /// `matmul/tile_streamed.wgsl`: few rows of f16 by matrix units; a quarter of the columns for each of 4 subgroups. The inner
+    /// extent is whole steps.
     Streamed,
 }
 
@@ -59,13 +59,10 @@ impl Tile {
     /// The same for outputs of few tiles, whose operands are not packed first. Its workgroup memory is half of
     /// `PROCESSOR_BYTES` to the byte: on an H100 four bytes more take twice as long.
     pub(crate) const PIECES: Self = Self::of(TileKind::Pieces, 64, 64, 32);
-    /// Of f16, for up to 16 rows and up to 32, of columns that lie side by side.
-    pub(crate) const STREAMED_ACROSS: [Self; 2] = [
-        Self::of(TileKind::Streamed, 16, 256, 16),
-        Self::of(TileKind::Streamed, 32, 256, 16),
-    ];
-    /// The same for up to 16 rows, of columns that lie along the inner extent.
-    pub(crate) const STREAMED_ALONG: Self = Self::of(TileKind::Streamed, 16, 64, 64);
+    /// Of f16, for up to so many rows, of columns that lie side by side.
+    pub(crate) const STREAMED_ACROSS: [Self; 4] = Self::streamed(128, 32);
+    /// The same of columns that lie along the inner extent.
+    pub(crate) const STREAMED_ALONG: [Self; 4] = Self::streamed(64, 64);
 
     /// What a device takes that can, for outputs of few tiles.
     pub(crate) const DEFAULT: Self = Self::SQUARE_64;
@@ -78,6 +75,15 @@ impl Tile {
 
     const fn vector(rows: u32, cols: u32, depth: u32) -> Self {
         Self::of(TileKind::Vector, rows, cols, depth)
+    }
+
+    const fn streamed(cols: u32, depth: u32) -> [Self; 4] {
+        [
+            Self::of(TileKind::Streamed, 16, cols, depth),
+            Self::of(TileKind::Streamed, 32, cols, depth),
+            Self::of(TileKind::Streamed, 48, cols, depth),
+            Self::of(TileKind::Streamed, 64, cols, depth),
+        ]
     }
 
     const fn of(kind: TileKind, rows: u32, cols: u32, depth: u32) -> Self {
@@ -165,8 +171,10 @@ impl Tile {
             // Two f16 for each element.
             TileKind::Pieces => 16 * (rows + cols) * (depth / 4 + 2) + Self::STRIPS,
             TileKind::Split => Self::STRIPS,
-            // Of each subgroup rows of f16, and 16 lines of 64, each with two vectors more.
-            TileKind::Streamed => 8 * 4 * (rows * (depth / 4 + 2) + 16 * 18) + Self::STRIPS,
+            // Rows and 4096 elements of b in f16, each line with two vectors more.
+            TileKind::Streamed => {
+                8 * (rows * (depth / 4 + 2) + 4096 / cols * (cols / 4 + 2)) + Self::STRIPS
+            }
         }
     }
 

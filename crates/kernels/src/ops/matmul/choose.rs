@@ -61,7 +61,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// Whether subgroups stream columns for themselves.
+    /// Whether workgroups stream columns for few rows.
     pub(super) const fn is_streamed(&self) -> bool {
         match self {
             Self::Tile(tiled) => matches!(tiled.tile.kind, TileKind::Streamed),

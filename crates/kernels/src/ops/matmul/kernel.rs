@@ -252,8 +252,8 @@ pub(super) fn tiled(
             TileKind::Cooperative => "cooperative",
             TileKind::Split => "split",
             TileKind::Pieces => "pieces",
-            TileKind::Streamed if tile.tile.rows == 16 => "streamed_16",
-            TileKind::Streamed => "streamed_32",
+            TileKind::Streamed => ["streamed_16", "streamed_32", "streamed_48", "streamed_64"]
+                [tile.tile.rows as usize / 16 - 1],
         },
         name_a(tile.a),
         name_b(tile.b),

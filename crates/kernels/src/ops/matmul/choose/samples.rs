@@ -42,15 +42,16 @@ pub(crate) fn samples() -> Vec<Problem> {
 
 /// Problems that reach every way to stream columns, by whole tiles and in shares.
 pub(crate) fn streamed_samples() -> Vec<Problem> {
-    let extents = |k| {
+    let extents = |m| {
         [
-            dense([16, k, 64], [false; 2]),
-            dense([32, k, 64], [false; 2]),
-            dense([16, k, 64], [false, true]),
-            dense([16, k, 65], [false, true]),
+            dense([m, 64, 64], [false; 2]),
+            dense([m, 64, 64], [false, true]),
+            dense([m, 64, 65], [false, true]),
         ]
     };
-    [64, 512].into_iter().flat_map(extents).collect()
+    let deep = [false, true].map(|transposed| dense([16, 512, 64], [false, transposed]));
+    let all = [16, 32, 48, 64].into_iter().flat_map(extents);
+    all.chain(deep).collect()
 }
 
 /// Matrices of a batch of two, lying as they are or transposed.

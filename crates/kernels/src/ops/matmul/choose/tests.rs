@@ -311,7 +311,7 @@ fn workgroups_share_deep_products_of_few_tiles() {
         }
     };
     let large = Ability::LARGE;
-    assert_eq!(default([33, 4096, 4096], large), Some((4, 64)));
+    assert_eq!(default([64, 4096, 4096], large), Some((4, 64)));
     assert_eq!(default([64, 1 << 16, 256], large), Some((16, 64)));
     assert_eq!(default([5, 4096, 4092], large), Some((4, 64)));
     assert_eq!(default([4, 4096, 4092], large), None);

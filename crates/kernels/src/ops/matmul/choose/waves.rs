@@ -18,8 +18,8 @@ use crate::ops::tile::Tile;
 const LARGE: u64 = 26;
 const SMALL: [u64; 2] = [8, 14];
 /// Nanoseconds of the second dispatch, and of a thousand sums that it reads.
-const SECOND: u64 = 3000;
-const SUMS: u64 = 3;
+pub(super) const SECOND: u64 = 3000;
+pub(super) const SUMS: u64 = 3;
 /// The least inner extent of a product, and of a share; of a product whose large tiles are shared, which shorter ones lose by
 /// (520 × 2048 × 2048 43 µs instead of 39).
 const DEPTH: u64 = 256;
