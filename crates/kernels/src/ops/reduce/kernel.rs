@@ -191,17 +191,20 @@ impl Job {
         choice = pass
             .reading(choice, (self.reads, input), vec4)
             .store(output);
+        // Sums of four outputs at a time, which only they have.
+        let layers = pass == Pass::Second && self.loads == Loads::Columns;
         if pass != Pass::First {
-            choice = choice.cell(output);
+            choice = choice.writes(output, layers);
         }
         choice = choice.part("reduce/index.wgsl");
         choice = match self.user {
             Some(user) => choice.part(user.path()),
             None => choice.parts(op.operator(input)),
         };
-        choice = choice.part(write);
-        choice = if pass == Pass::Second {
-            choice.parts(&[
+        choice = if layers {
+            choice.name("layers").part("reduce/layers.wgsl")
+        } else if pass == Pass::Second {
+            choice.part(write).parts(&[
                 "reduce/lanes_one.wgsl",
                 "reduce/tree.wgsl",
                 "reduce/second.wgsl",
@@ -214,10 +217,11 @@ impl Job {
             if self.loads == Loads::Columns {
                 choice = choice.name("columns");
             }
-            choice
-                .access(vec4)
-                .parts(op.block())
-                .parts(&[lanes, "reduce/tree.wgsl", body])
+            choice.part(write).access(vec4).parts(op.block()).parts(&[
+                lanes,
+                "reduce/tree.wgsl",
+                body,
+            ])
         };
         if let Some((name, value)) = op.spec().constant {
             choice = choice.constant(name, value);
@@ -289,6 +293,9 @@ pub(crate) fn variants() -> Vec<Candidate> {
                         (Pass::Second, Loads::Singles),
                     ];
                     all.extend(passes.map(|pass| of(job, pass)));
+                    if op == Reduce::Sum {
+                        all.push(of(job, (Pass::Second, Loads::Columns)));
+                    }
                     if job.columns_fit(&Ability::WEBGPU) {
                         all.push(of(job, (Pass::Whole, Loads::Columns)));
                         all.push(of(job, (Pass::First, Loads::Columns)));
@@ -361,20 +368,27 @@ pub(crate) fn writing_fused() -> Vec<(DType, DType, KernelChoice, bool)> {
             Some(Job::new(op, input, output))
         })
     });
-    jobs.zip(both)
-        .map(|(job, reads)| {
-            let loads = match (job.input.is_float(), job.columns_fit(&Ability::WEBGPU)) {
-                (true, true) => Loads::Columns,
-                (true, false) => Loads::Rows,
-                (false, _) => Loads::Singles,
-            };
-            let job = Job {
-                reads,
-                loads,
-                ..job
-            };
-            let choice = job.choice(Pass::Whole, &geometry, &lanes);
-            (job.input, job.output, choice, reads == Reads::Fused)
-        })
-        .collect()
+    let layers = [DType::F32, DType::F16].map(|dtype| {
+        let job = Job {
+            loads: Loads::Columns,
+            ..Job::new(Reduce::Sum, dtype, dtype)
+        };
+        let choice = job.choice(Pass::Second, &geometry, &lanes);
+        (dtype, dtype, choice, false)
+    });
+    let whole = jobs.zip(both).map(|(job, reads)| {
+        let loads = match (job.input.is_float(), job.columns_fit(&Ability::WEBGPU)) {
+            (true, true) => Loads::Columns,
+            (true, false) => Loads::Rows,
+            (false, _) => Loads::Singles,
+        };
+        let job = Job {
+            reads,
+            loads,
+            ..job
+        };
+        let choice = job.choice(Pass::Whole, &geometry, &lanes);
+        (job.input, job.output, choice, reads == Reads::Fused)
+    });
+    whole.chain(layers).collect()
 }

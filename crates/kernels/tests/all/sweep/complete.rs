@@ -92,6 +92,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "matrix units: `quantised::cooperative`",
     ),
     ("quantised/packed_rows.wgsl", "likewise"),
+    (
+        "reduce/layers.wgsl",
+        "sums of shares of many outputs: the unit tests of products run them",
+    ),
 ];
 
 /// Bodies for rows that a workgroup cannot keep in registers: the adapter's largest workgroup tells whether the sizes of the
