@@ -9,7 +9,7 @@ pub(crate) fn is_for_native_programs(path: &str) -> bool {
 /// Where all files are for them.
 pub(crate) const FOLDERS: [&str; 1] = ["conv/packed/"];
 /// Those in other folders.
-pub(crate) const FILES: [&str; 41] = [
+pub(crate) const FILES: [&str; 43] = [
     "attention/bases.wgsl",
     "attention/blocks.wgsl",
     "attention/careful.wgsl",
@@ -35,6 +35,7 @@ pub(crate) const FILES: [&str; 41] = [
     "matmul/no_doubts.wgsl",
     "matmul/out_columns.wgsl",
     "matmul/running.wgsl",
+    "matmul/share_depth.wgsl",
     "matmul/split_lines.wgsl",
     "matmul/stray.wgsl",
     "matmul/streamed.wgsl",
@@ -46,6 +47,7 @@ pub(crate) const FILES: [&str; 41] = [
     "matmul/units_bf16.wgsl",
     "matmul/units_f16.wgsl",
     "matmul/units_f32.wgsl",
+    "matmul/whole_depth.wgsl",
     "quantised/cooperative.wgsl",
     "quantised/four_runs.wgsl",
     "quantised/packed_rows.wgsl",

@@ -1,7 +1,7 @@
 // Computes: a batch of products of matrices in 128 x 128 tiles of the output, by matrix units that multiply f16: 2 x 2 subgroups with 64 x 64 outputs each, as matrices of 16 x 16 with sums in f32.
 // Bindings: params, a, b, out (declared by the operand and output parts); where tiles may be flagged, out_1, of packed operands behind the scales.
 // Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
-// Requires: tile_at, computes, restored; loaded, halves, observe, scales_of_step, doubtful, doubt, fitted (units_f16.wgsl or running.wgsl); cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
+// Requires: tile_at, depth_of, computes, restored; loaded, halves, observe, scales_of_step, doubtful, doubt, fitted (units_f16.wgsl or running.wgsl); cooperative.wgsl, fetch_a4 (4 neighbours along k, or with A_ACROSS along the rows, 0 outside), lines_b, step_b, load_b (the same for b), emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
 
 const SIDE: u32 = 128u;
@@ -14,10 +14,11 @@ fn main(
 ) {
     let where_to = tile_at(folded(group, groups));
     let live = where_to.z < params.batch && computes(where_to);
-    let depth = select(0u, params.k, live);
+    let entry = min(where_to.z, params.batch - 1u);
+    let depth = select(0u, depth_of(entry), live);
     let row0 = where_to.x * SIDE;
     let col0 = where_to.y * SIDE;
-    let at = origin(min(where_to.z, params.batch - 1u));
+    let at = origin(entry);
     let subgroup = lid / 32u;
     let row = (subgroup / 2u) * 64u;
     let col = (subgroup % 2u) * 64u;
@@ -77,7 +78,7 @@ fn main(
         // Behind the last part whole parts are loaded again, and not used; others are 0.
         var k1 = k0 + DEPTH;
         if WHOLE == 1u {
-            k1 = min(k1, params.k - DEPTH);
+            k1 = min(k1, depth - DEPTH);
         }
         let from_b = step_b(k1);
         for (var i = 0u; i < LOADS; i++) {

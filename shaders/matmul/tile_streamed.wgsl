@@ -1,8 +1,8 @@
 // Computes: a batch of products of matrices in tiles of up to 64 rows of the output, by matrix units that multiply f16, with sums in f32: in each step the workgroup loads its rows of a and 8 KiB of b, of 128 columns and 32 of k or of 64 columns and 64 of k, and each subgroup multiplies all rows by a quarter of the columns.
 //           Nothing in the loop is a loop, and its steps are counted one by one: so NVIDIA's compiler unrolls it, which takes a quarter less time here, and more than twice as long for large tiles.
-// Bindings: params (k is that of a share, chunk_len that of all), a (lines along k), b (lines along the columns with a step of 32, along k with one of 64), out (declared by the output part).
-// Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m. The last of several shares, of which there are chunks, may have a shorter k.
-// Requires: tile_at, restored, streamed.wgsl, strips.wgsl, emit4.
+// Bindings: params, a (lines along k), b (lines along the columns with a step of 32, along k with one of 64), out (declared by the output part).
+// Grid: batch * tiles_m * tiles_n workgroups of 128 invocations, 4 subgroups of 32, folded, in bands of 8 tiles along m.
+// Requires: tile_at, depth_of, restored, streamed.wgsl, strips.wgsl, emit4.
 // Accuracy: (n + 2) ε Σ|term| for a sum of n terms in f32, then one rounding to the dtype; the unit cuts sums off instead of rounding them.
 
 @compute @workgroup_size(WG)
@@ -15,9 +15,7 @@ fn main(
     let live = where_to.z < params.batch;
     let entry = min(where_to.z, params.batch - 1u);
     let at = origin(entry);
-    let share = entry / (params.batch / params.chunks);
-    let depth = min(params.k, params.chunk_len - share * params.k);
-    let steps = select(0u, depth / DEPTH, live);
+    let steps = select(0u, depth_of(entry) / DEPTH, live);
     let row0 = where_to.x * ROWS;
     let col0 = where_to.y * COLS;
     // Its columns, 32 or 16 of them.

@@ -245,7 +245,7 @@ pub(crate) fn ways(p: &Problem, dtype: DType, ability: &Ability) -> Ways<Choice>
     let large = has_units(dtype, ability).then_some(Tile::COOPERATIVE);
     let mut shared = Vec::new();
     for tile in [Some(tile), large].into_iter().flatten() {
-        for shares in [2, 4, 8] {
+        for shares in [2, 3, 4, 8] {
             shared.extend(Shared::new(p, shares, tile, dtype, ability).map(Choice::Shared));
         }
     }

@@ -306,6 +306,13 @@ pub(super) fn tiled(
             "matmul/no_doubts.wgsl",
         ],
     };
+    let depth: &[&str] = match (kind, writes) {
+        (TileKind::Streamed, _) | (TileKind::Cooperative, Writes::Sums) => {
+            &["matmul/share_depth.wgsl"]
+        }
+        (TileKind::Cooperative, Writes::Results) => &["matmul/whole_depth.wgsl"],
+        _ => &[],
+    };
     choice = match computes {
         Computes::Every => choice,
         Computes::Packed => doubting(choice.name("packed"), kind),
@@ -317,6 +324,7 @@ pub(super) fn tiled(
         .parts(tile.tile.depth_part())
         .parts(units_of(kind, computes, dtypes.read()))
         .parts(before)
+        .parts(depth)
         .parts(which)
         .parts(a)
         .parts(b);

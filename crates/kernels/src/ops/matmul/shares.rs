@@ -80,8 +80,7 @@ impl Shared {
         None
     }
 
-    /// So many shares, if there are: whole tiles deep, equal (but for the last one of tiles of few rows), and with room for their
-    /// sums.
+    /// So many shares, if there are: whole tiles deep, equal (but for the last one on matrix units), and with room for their sums.
     pub(super) fn new(
         p: &Problem,
         shares: u32,
@@ -140,7 +139,7 @@ fn fits(p: &Problem, shares: u32, tile: Tile, dtype: DType, ability: &Ability) -
         && each.is_multiple_of(u64::from(tile.depth))
         && p.k.is_multiple_of(u64::from(tile.depth))
         && p.k.div_ceil(each.max(1)) == u64::from(shares)
-        && (p.k.is_multiple_of(u64::from(shares)) || tile.kind == TileKind::Streamed)
+        && (p.k.is_multiple_of(u64::from(shares)) || may_be_shorter(tile))
         && tile.fits(ability)
         && tile.iterations(each) <= ability.loop_budget
         && has_room(p, shares, dtype, ability)
@@ -154,13 +153,18 @@ pub(super) fn has_room(p: &Problem, shares: u32, dtype: DType, ability: &Ability
     bytes <= ability.binding_bytes
 }
 
-/// The inner extent of a share: of tiles of few rows whole steps, of which the last share may have fewer.
+/// The inner extent of a share: whole steps, of which the last share may have fewer, or an equal part.
 fn each(p: &Problem, shares: u32, tile: Tile) -> u64 {
     let (shares, depth) = (u64::from(shares), u64::from(tile.depth));
-    match tile.kind {
-        TileKind::Streamed => p.k.div_ceil(depth * shares) * depth,
-        _ => p.k / shares,
+    match may_be_shorter(tile) {
+        true => p.k.div_ceil(depth * shares) * depth,
+        false => p.k / shares,
     }
+}
+
+/// Whether the kernel takes a last share that is shorter than the others.
+const fn may_be_shorter(tile: Tile) -> bool {
+    matches!(tile.kind, TileKind::Streamed | TileKind::Cooperative)
 }
 
 /// The product of all shares of a tile as one batch.

@@ -168,6 +168,7 @@ pub(in crate::ops::conv) fn product(
             &[
                 "matmul/elements_f16.wgsl",
                 "matmul/units_f16.wgsl",
+                "matmul/whole_depth.wgsl",
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",
                 "matmul/no_doubts.wgsl",

@@ -141,6 +141,7 @@ impl Planes {
             .parts(&[
                 "matmul/elements_f16.wgsl",
                 "matmul/units_f16.wgsl",
+                "matmul/whole_depth.wgsl",
                 "matmul/cooperative.wgsl",
                 "matmul/strips.wgsl",
                 "matmul/plain_sums.wgsl",

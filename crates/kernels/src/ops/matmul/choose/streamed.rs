@@ -3,7 +3,7 @@
 use ziggurat_core::DType;
 
 use super::units::has_units;
-use super::waves::{SECOND, SUMS};
+use super::waves::second_dispatch;
 use super::{Choice, Load, loads, tiled};
 use crate::limits::ability::{Ability, PROCESSOR_BYTES};
 use crate::num::saturated;
@@ -80,12 +80,10 @@ fn nanoseconds(p: &Problem, tile: Tile, shares: u64, ability: &Ability) -> u64 {
     let room = (ability.busy_groups / 8).max(1).saturating_mul(each);
     let waves = groups(p, tile).saturating_mul(shares).div_ceil(room);
     let steps = p.k.div_ceil(u64::from(tile.depth)).div_ceil(shares);
-    let sums = match shares {
-        1 => 0,
-        _ => SECOND.saturating_add(p.outputs().saturating_mul(shares * SUMS) / 1000),
-    };
     let wave = (steps + AROUND).saturating_mul(STEP[0] + STEP[1] * each);
-    waves.saturating_mul(wave).saturating_add(sums)
+    waves
+        .saturating_mul(wave)
+        .saturating_add(second_dispatch(p, shares))
 }
 
 fn groups(p: &Problem, tile: Tile) -> u64 {

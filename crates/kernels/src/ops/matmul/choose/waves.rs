@@ -17,16 +17,18 @@ use crate::ops::tile::Tile;
 /// workgroup at most, and where it has two.
 const LARGE: u64 = 26;
 const SMALL: [u64; 2] = [8, 14];
-/// Nanoseconds of the second dispatch, and of a thousand sums that it reads.
-pub(super) const SECOND: u64 = 3000;
-pub(super) const SUMS: u64 = 3;
+/// Nanoseconds of the second dispatch, and of a thousand sums that it reads: and of those of long products of as many outputs as are
+/// added four at a time (shorter ones have not been measured).
+const SECOND: u64 = 3000;
+const SUMS: [u64; 2] = [3, 2];
+const MANY: u64 = 1 << 17;
 /// The least inner extent of a product, and of a share; of a product whose large tiles are shared, which shorter ones lose by
 /// (520 × 2048 × 2048 43 µs instead of 39).
 const DEPTH: u64 = 256;
 const LARGE_DEPTH: u64 = 3072;
 /// Rows and columns from which on multiprocessors read the same weights; fewer wait for memory instead.
 const LINES: u64 = 65;
-const SHARES: [u32; 4] = [2, 4, 8, 16];
+const MOST_SHARES: u32 = 16;
 
 /// The tile and its shares that take the least time, of f16 that lies in vectors.
 pub(super) fn least_time(p: &Problem, ability: &Ability) -> Option<(Tile, Option<Shared>)> {
@@ -37,9 +39,7 @@ pub(super) fn least_time(p: &Problem, ability: &Ability) -> Option<(Tile, Option
     let whole = tiles.map(|tile| (nanoseconds(p, tile, 1, ability), (tile, None)));
     let enough = |tile: &Tile| tile.rows == tiles[0].rows || p.k >= LARGE_DEPTH;
     let shares = tiles.into_iter().filter(enough).flat_map(|tile| {
-        let deep = SHARES
-            .into_iter()
-            .filter(|&shares| p.k / u64::from(shares) >= DEPTH);
+        let deep = (2..=MOST_SHARES).filter(|&shares| p.k / u64::from(shares) >= DEPTH);
         deep.filter_map(move |shares| {
             let shared = Shared::new(p, shares, tile, DType::F16, ability)?;
             // Estimates are no better than this.
@@ -60,10 +60,20 @@ fn nanoseconds(p: &Problem, tile: Tile, shares: u64, ability: &Ability) -> u64 {
         65.. => LARGE,
         _ => SMALL[usize::from(groups > room / 2)],
     };
-    let waves = groups.div_ceil(room).saturating_mul(p.k / shares);
-    let sums = match shares {
+    let steps = p.k.div_ceil(u64::from(tile.depth)).div_ceil(shares);
+    let deep = steps.saturating_mul(tile.depth.into());
+    let waves = groups.div_ceil(room).saturating_mul(deep);
+    waves
+        .saturating_mul(step)
+        .saturating_add(second_dispatch(p, shares))
+}
+
+/// What adding shares takes.
+pub(super) fn second_dispatch(p: &Problem, shares: u64) -> u64 {
+    let many = p.outputs() >= MANY && p.k >= LARGE_DEPTH;
+    let sums = SUMS[usize::from(many)].saturating_mul(shares);
+    match shares {
         1 => 0,
-        _ => SECOND.saturating_add(p.outputs().saturating_mul(shares * SUMS) / 1000),
-    };
-    waves.saturating_mul(step).saturating_add(sums)
+        _ => SECOND.saturating_add(p.outputs().saturating_mul(sums) / 1000),
+    }
 }
