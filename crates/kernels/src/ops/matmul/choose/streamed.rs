@@ -17,12 +17,12 @@ const LEAST_DEPTH: u64 = 256;
 /// Up to so many rows elements of b from which on streaming takes less time than other kernels: on an H200 8 × 2048 × 5632 16 µs
 /// instead of 21, 3 × 2048 × 4096 22 instead of 14, 48 × 4096 × 4096 21.5 instead of 22.7, 64 × 4096 × 4096 23.6 instead of 21.5.
 const LARGE: [(u64, u64); 4] = [(7, 1 << 24), (32, 10 << 20), (48, 1 << 24), (64, 1 << 25)];
+/// Rows from which on streaming does so, of columns that lie side by side (2 × 4096 × 11008 31 µs instead of 43) and of others (3 × 4096 ×
+/// 4096 14.7 instead of 15.7, 2 × 4096 × 4096 15.7 instead of 11.9).
+const LEAST_ROWS: [u64; 2] = [2, 3];
 /// Nanoseconds of a step, and more for each workgroup of a multiprocessor; and what else a wave takes, as steps.
 const STEP: [u64; 2] = [450, 150];
 const AROUND: u64 = 4;
-/// Rows from which on it does, of columns that lie side by side (2 × 4096 × 11008 31 µs instead of 43) and of others (3 × 4096 ×
-/// 4096 14.7 instead of 15.7, 2 × 4096 × 4096 15.7 instead of 11.9).
-const LEAST_ROWS: [u64; 2] = [2, 3];
 
 /// Columns that workgroups stream, if that takes less time than other kernels of a large GPU; smaller ones have not been measured, nor
 /// products of a batch.

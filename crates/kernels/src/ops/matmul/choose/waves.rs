@@ -17,8 +17,8 @@ use crate::ops::tile::Tile;
 /// workgroup at most, and where it has two.
 const LARGE: u64 = 26;
 const SMALL: [u64; 2] = [8, 14];
-/// Nanoseconds of the second dispatch, and of a thousand sums that it reads: and of those of long products of as many outputs as are
-/// added four at a time (shorter ones have not been measured).
+/// Nanoseconds of the second dispatch, and of a thousand sums that it reads, the latter also for long products of so many outputs
+/// that they are added four at a time (shorter products have not been measured).
 const SECOND: u64 = 3000;
 const SUMS: [u64; 2] = [3, 2];
 const MANY: u64 = 1 << 17;
